@@ -16,9 +16,12 @@ const LASTING_MS = 20_000;
 /** Warm-up of each way. Kafka, which is compiled as it runs, starts much slower. */
 const WARM_MS: Record<Kind, number> = { embedded: 4_000, cluster: 16_000 };
 
-export const POSTS: readonly string[] = Array.from({ length: REQUESTS }, (_, i) =>
-  postRequest(`/1/logs/${LOG}/events`, formOf(i, API_KEY)),
-);
+export const POSTS: readonly string[] = postsOf("plain");
+
+function postsOf(shape: "plain" | "long"): readonly string[] {
+  const path = `/1/logs/${LOG}/events`;
+  return Array.from({ length: REQUESTS }, (_, i) => postRequest(path, formOf(i, API_KEY, shape)));
+}
 
 /** The service for posting: complete in one process if embedded, the posting role on a cluster. */
 export type Posting = AsyncDisposable & {
@@ -49,8 +52,8 @@ export async function startPosting(world: World, flags: readonly string[] = []):
   };
 }
 
-export function jobOf(port: number, duration_ms: number, perSecond: number | null): Job {
-  return { host: "127.0.0.1", port, connections: CONNECTIONS, requests: POSTS, perSecond, duration_ms, expect: 201 };
+export function jobOf(port: number, duration_ms: number, perSecond: number | null, requests = POSTS): Job {
+  return { host: "127.0.0.1", port, connections: CONNECTIONS, requests, perSecond, duration_ms, expect: 201 };
 }
 
 export const benchmark: Benchmark = {
@@ -64,9 +67,9 @@ export const benchmark: Benchmark = {
     const limit = await world.limitServer();
     await using posting = await startPosting(world);
 
-    const variantsOf = (run_ms: number): Variant[] => {
+    const variantsOf = (run_ms: number, requests = POSTS): Variant[] => {
       const rate = async (port: number, settle: Posting["settle"]): Promise<number> => {
-        const { perSecond, answered } = await generator.run(jobOf(port, run_ms, null));
+        const { perSecond, answered } = await generator.run(jobOf(port, run_ms, null, requests));
         await settle(answered);
         return perSecond;
       };
@@ -80,6 +83,11 @@ export const benchmark: Benchmark = {
     const [first, ours] = await interleaved(variants, { least: quick ? 2 : 5 });
     const target = { kind: "at least", value: SHARE[world.kind] } as const;
     report.ratio({ name: `posts, ${world.kind}`, unit: "/s", ours: ours!, limit: first!, target });
+    if (bench.named) {
+      const variants = variantsOf(quick ? 700 : 4_000, postsOf("long"));
+      const [first, ours] = await interleaved(variants, { least: quick ? 2 : 5 });
+      report.ratio({ name: `posts with texts of 2 KB, ${world.kind}`, unit: "/s", ours: ours!, limit: first! });
+    }
     // The embedded pipeline pauses during a burst, for at most 5 s. Lasting load is a separate
     // figure.
     if (quick || !bench.named || world.kind === "cluster") return;

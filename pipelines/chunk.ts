@@ -33,8 +33,9 @@ const EVENT_BYTES = 300;
 export const DELETION_BYTES = 200;
 
 /** Estimates the size of an event in memory and on the wire: UTF-16 units plus a constant. */
-export function eventSize_bytes({ text, link, source, user, tags, data }: AcceptedEvent): number {
-  let units = text.length + link.length + source.length + user.length + (data?.length ?? 0);
+export function eventSize_bytes({ text, link, source, user, tags, data, attributes }: AcceptedEvent): number {
+  let units = text.length + link.length + source.length + user.length;
+  units += (data?.length ?? 0) + (attributes?.length ?? 0);
   for (const tag of tags) units += tag.length;
   return EVENT_BYTES + units;
 }

@@ -3,7 +3,13 @@ import type { AccountLimits } from "./catalog/catalog.ts";
 import { ACCOUNT_LIMIT_SETTINGS } from "./catalog/quotas.ts";
 import { StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
-import { DEFAULT_LIMITS, type FieldLimits } from "./events/limits.ts";
+import {
+  attributeTerm_bytes,
+  DEFAULT_LIMITS,
+  type FieldLimits,
+  HIGHEST_LIMITS,
+  TERM_MAX_BYTES,
+} from "./events/limits.ts";
 import { DEFAULT_RATES, type Rates } from "./ratelimit/rate-limiter.ts";
 import { type BusKeep, readBusKeep } from "./settings/bus-keep.ts";
 import { type EngineSettings, readEngines } from "./settings/engines.ts";
@@ -237,27 +243,20 @@ function readLimits(value: string): FieldLimits {
         value,
         `pairs of ${Object.keys(DEFAULT_LIMITS).join(", ")} and a number, such as text=2000`,
       );
-    limits[name] = readWhole("LOGGIA_LIMITS", number, 1, LIMIT_MAXIMA[name as keyof FieldLimits], value);
+    const most = HIGHEST_LIMITS[name as keyof FieldLimits];
+    limits[name] = /^\d+$/.test(number) ? Number(number) : Number.NaN;
+    if (!(limits[name] >= 1 && limits[name] <= most))
+      throw wrong("LOGGIA_LIMITS", value, `for ${name} a whole number from 1 to ${most}, which the engines can hold`);
+  }
+  const term_bytes = attributeTerm_bytes(limits as FieldLimits);
+  if (term_bytes > TERM_MAX_BYTES) {
+    const { attributeName, attributeValue } = limits;
+    throw wrong(
+      "LOGGIA_LIMITS",
+      value,
+      `an attributeName and attributeValue that fit one term of Elasticsearch, of ${TERM_MAX_BYTES} bytes; ` +
+        `names of ${attributeName} and values of ${attributeValue} characters may take ${term_bytes}`,
+    );
   }
   return limits as FieldLimits;
 }
-
-/**
- * Limits of the engines: an Elasticsearch term has at most 32,766 bytes, a character up to four.
- */
-const LIMIT_MAXIMA: FieldLimits = {
-  text: 8_000,
-  link: 8_000,
-  source: 2_000,
-  user: 2_000,
-  tags: 2_000,
-  value: 300,
-  geo: 300,
-  data: 10_000,
-  email: 2_000,
-  page: 8_000,
-  attributes: 1_000,
-  attributeName: 500,
-  attributeValue: 6_500,
-  attributesBytes: 65_536,
-};

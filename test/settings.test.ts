@@ -18,7 +18,7 @@ test("the defaults are embedded engines, all roles and the documented addresses"
   t.deepEqual([...settings.roles], ["post", "pipeline", "api"]);
   t.deepEqual(settings.engines, { kind: "embedded" });
   t.is(settings.admin, null);
-  t.is(settings.limits.text, 500);
+  t.like(settings.limits, { text: 8_000, link: 2_000, tags: 1_000, data: 65_536, attributeValue: 7_500 });
 });
 
 test("brokers and nodes select a cluster, with several addresses each", (t) => {
@@ -221,7 +221,16 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
   [{ LOGGIA_ADMIN: "ann:short" }, /^LOGGIA_ADMIN must be e-mail:password/],
   [{ LOGGIA_LOG: "no_key" }, /^LOGGIA_LOG is "no_key"; allowed: key or key:apikey/],
   [{ LOGGIA_LOG: "alerts" }, /^LOGGIA_LOG is "alerts"/],
-  [{ LOGGIA_LIMITS: "text=0" }, /^LOGGIA_LIMITS is "text=0"; allowed: whole numbers from 1/],
+  [{ LOGGIA_LIMITS: "text=0" }, /^LOGGIA_LIMITS is "text=0"; allowed: for text a whole number from 1 to 8000, /],
+  [
+    { LOGGIA_LIMITS: "link=9,text=8001" },
+    /allowed: for text a whole number from 1 to 8000, which the engines can hold$/,
+  ],
+  [{ LOGGIA_LIMITS: "data=65537" }, /allowed: for data a whole number from 1 to 65536, /],
+  [
+    { LOGGIA_LIMITS: "attributeName=500" },
+    /^LOGGIA_LIMITS is "attributeName=500"; allowed: an attributeName and attributeValue that fit one term of Elasticsearch, of 32766 bytes; names of 500 and values of 7500 characters may take 36001$/,
+  ],
   [{ LOGGIA_LIMITS: "title=5" }, /^LOGGIA_LIMITS is "title=5"; allowed: pairs of text, link/],
   [{ LOGGIA_APY: "x" }, /^LOGGIA_APY is not a setting\. Did you mean LOGGIA_API\? Allowed are LOGGIA_API, /],
   [{ LOGGIA_COLOUR: "x" }, /^LOGGIA_COLOUR is not a setting; allowed are LOGGIA_API, /],

@@ -8,6 +8,7 @@ import { createIdSource } from "../../src/events/id.ts";
 import { encodeLine, encodeRecord } from "../../src/events/record.ts";
 import type { Alert } from "../../src/store/store.ts";
 import { API_KEY, LOG, storedEvents } from "./events.ts";
+import type { Shape } from "./events.ts";
 import { openBus, openPorts } from "./storage.ts";
 import type { ServiceStorage } from "./storage.ts";
 
@@ -88,11 +89,11 @@ function tagOf(i: number): string {
 
 const nextId = createIdSource();
 
-export function createBacklog(count: number, users: readonly UserId[]): Backlog {
+export function createBacklog(count: number, users: readonly UserId[], shape: Shape = "plain"): Backlog {
   const events: StoredEvent[] = [];
   const alerts: Alert[] = [];
   let ofFirstLog = 0;
-  for (const model of storedEvents(count)) {
+  for (const model of storedEvents(count, shape)) {
     const i = events.length;
     const log = LOGS[Math.floor(i / RECORD_EVENTS) % LOGS.length]!;
     const kind = i % TAGS;

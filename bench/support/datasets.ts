@@ -39,7 +39,7 @@ export type Bare = {
   elasticsearchByProxy(request: estypes.SearchRequest): Promise<estypes.SearchResponse>;
 };
 
-/** Number of events, and whether they have attributes. */
+/** Number of events, and what they hold. */
 type Events = { readonly count: number; readonly shape: Shape };
 
 const BATCH = 5_000;
@@ -61,7 +61,7 @@ export async function openDataset(
   const service = closing.use(await startService(storage));
   await waitUntilIdle();
   const took_s = (performance.now() - start_ms) / 1000;
-  const named = shape === "plain" ? "events" : "events with attributes";
+  const named = { plain: "events", attributes: "events with attributes", long: "events with long texts" }[shape];
   say(`  (${count.toLocaleString("en-US")} ${named} ready on ${storage.kind} engines after ${took_s.toFixed(0)} s)`);
   const open = closing.move();
   return {
@@ -135,7 +135,7 @@ async function openBare(
     const file = join(folder(), "events.duckdb");
     copyFileSync(join(storage.folder, "events.duckdb"), file);
     const connection = await openBareDuckdb(file, closing);
-    for (const statement of shape === "plain" ? PLAIN_TABLE : PLAIN_TABLE_OF_ATTRIBUTES) {
+    for (const statement of shape === "attributes" ? PLAIN_TABLE_OF_ATTRIBUTES : PLAIN_TABLE) {
       await connection.run(statement);
     }
     return {
@@ -147,8 +147,9 @@ async function openBare(
   }
   const { client, url } = storage.cluster;
   // Another namespace, since a service refuses one with events and without accounts.
-  const index = shape === "plain" ? `${storage.namespace}-events` : `${storage.cluster.namespace()}-flat`;
-  if (shape === "attributes") await fillFlatIndex(client, index, storedEvents(count, shape));
+  const isFlat = shape === "attributes";
+  const index = isFlat ? `${storage.cluster.namespace()}-flat` : `${storage.namespace}-events`;
+  if (isFlat) await fillFlatIndex(client, index, storedEvents(count, shape));
   const { port } = closing.use(await startPlainProxy(`${url}/${index}/_search`));
   return {
     duckdb: () => Promise.reject(new TypeError("not available on a cluster")),

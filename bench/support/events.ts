@@ -46,8 +46,10 @@ export const END_MS = Date.UTC(2026, 9, 21);
 export const RARE_TAG = "audit";
 export const RARE_SOURCE = "web-37";
 
-/** Whether events have attributes. */
-export type Shape = "plain" | "attributes";
+/** Short texts alone, or with attributes, or {@link LONG_TEXT} characters of text. */
+export type Shape = "plain" | "attributes" | "long";
+/** Length of the long texts, in characters: a message with its stack trace. */
+export const LONG_TEXT = 2_048;
 
 /** The five attributes of an event. The last one is unique and has about 50 bytes. */
 export const ATTRIBUTES = ["host", "http.route", "http.status", "duration_ms", "trace_id"] as const;
@@ -80,7 +82,8 @@ export function* storedEvents(count: number, shape: Shape = "plain"): Generator<
   const ids = createIdSource({ now: () => at_ms });
   for (let i = 0; i < count; i++) {
     at_ms = END_MS - DAYS * DAY_MS + Math.floor((i / count) * DAYS * DAY_MS);
-    const text = textOf(i, count, random);
+    const short = textOf(i, count, random);
+    const text = shape === "long" ? longText(short, i) : short;
     const common = TAGS[Math.min(random(TAGS.length), random(TAGS.length))]!;
     yield {
       ...ids(),
@@ -93,7 +96,7 @@ export function* storedEvents(count: number, shape: Shape = "plain"): Generator<
       value: random(100_000) / 100,
       geo: null,
       data: null,
-      attributes: shape === "plain" ? null : attributesOf(i, randomOfAttributes),
+      attributes: shape === "attributes" ? attributesOf(i, randomOfAttributes) : null,
       pattern: patternOf(text),
       class: null,
     };
@@ -113,11 +116,25 @@ function textOf(i: number, count: number, random: (below: number) => number): st
   return `${ACTIONS[random(ACTIONS.length)]} for customer ${random(90_000)} in ${took_ms} ms id=${id}`;
 }
 
-/** Returns the form of a post of about 150 bytes, as a producer sends it. `i` makes it differ. */
-export function formOf(i: number, apiKey: string): string {
+/** Adds a stack trace to a text, up to {@link LONG_TEXT} characters. `i` makes it differ. */
+function longText(text: string, i: number): string {
+  let long = `Error: ${text}`;
+  for (let n = 0; long.length < LONG_TEXT; n++) {
+    const frame = (i * 31 + n * 17) % 997;
+    long += `\n    at handler${frame} (/srv/shop/lib/part-${frame % 40}.js:${(frame * 7) % 900}:${1 + (frame % 60)})`;
+  }
+  return long.slice(0, LONG_TEXT);
+}
+
+/**
+ * Returns the form of a post of about 150 bytes, as a producer sends it, or of about 3 KB with a long
+ * text. `i` makes it differ.
+ */
+export function formOf(i: number, apiKey: string, shape: "plain" | "long" = "plain"): string {
+  const text = `${ACTIONS[i % ACTIONS.length]} for customer ${(i * 7_919) % 90_000} in ${i % 3_000} ms`;
   return new URLSearchParams({
     apikey: apiKey,
-    text: `${ACTIONS[i % ACTIONS.length]} for customer ${(i * 7_919) % 90_000} in ${i % 3_000} ms`,
+    text: shape === "long" ? longText(text, i) : text,
     tags: `${TAGS[i % TAGS.length]} host-${i % 8}`,
     source: SOURCES[i % SOURCES.length]!,
     value: String((i % 10_000) / 100),

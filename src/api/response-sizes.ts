@@ -1,5 +1,6 @@
 import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
+import { DEFAULT_LIMITS } from "../events/limits.ts";
 import type { Format } from "../http/formats.ts";
 import type { PlannedGroups } from "../query/planned-query.ts";
 import { MAX_GROUPS } from "../store/groups.ts";
@@ -9,8 +10,11 @@ import type { FieldSummary, FieldsQuery, Group, Annotations } from "../store/sto
 /** Copies of the output in memory: XML is built as a tree first, JSONP is escaped again. */
 const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["kind"], number>;
 
-/** Estimate for an event in a list, without its data. See {@link sizeOfEvents}. */
-export const EVENT_BYTES = 8 * 1024;
+/**
+ * Estimate for an event before it is read: a text at its limit and the pattern, of two bytes each
+ * character. See {@link sizeOfEvents}.
+ */
+export const EVENT_BYTES = 4 * DEFAULT_LIMITS.text;
 export const USER_BYTES = 4 * 1024;
 export const DEAD_LETTER_BYTES = 16 * 1024;
 /** XML has an element for each attribute. */
@@ -57,14 +61,27 @@ export function sizeOfEvents(
 ): number {
   let length = 0;
   let attributesLength = 0;
-  for (const { id, text, link, hash, tags, source, user, attributes: own } of rows) {
+  let patterns = 0;
+  for (const { id, text, link, hash, tags, source, user, pattern, attributes: own } of rows) {
+    patterns += pattern.length;
     const mark = annotations.get(id);
     length += [text, link, hash, source, user, ...tags].reduce((sum, value) => sum + (value?.length ?? 0), 0);
     length += ((mark?.bookmarks.length ?? 0) + (mark?.alerts.length ?? 0)) * USER_ID_LENGTH;
     if (attributes) attributesLength += own?.length ?? 0;
   }
-  const fields = rows.length * ROW_BYTES + 2 * length + COPIES[format.kind] * (rows.length * 300 + 2 * length);
+  const fields =
+    rows.length * ROW_BYTES + 2 * (length + patterns) + COPIES[format.kind] * (rows.length * 300 + 2 * length);
   return fields + ATTRIBUTES_COPIES * attributesLength;
+}
+
+/**
+ * Returns how many events of a page fit into `most_bytes`, if they are as large as those of the
+ * last one.
+ */
+export function eventsWithin(most_bytes: number, last: readonly EventRow[], attributes: boolean): number {
+  if (last.length === 0) return Infinity;
+  const size_bytes = sizeOfEvents(last, new Map(), { format: { kind: "json" }, attributes });
+  return Math.floor((most_bytes * last.length) / size_bytes);
 }
 
 /** Estimates the size of groups before they are known. {@link sizeOfGroups} adds longer keys. */

@@ -22,7 +22,7 @@ import { quotaOwnerOfCaller } from "./caller.ts";
 import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { showsAttributes } from "./event-view.ts";
-import { EVENT_BYTES } from "./response-sizes.ts";
+import { EVENT_BYTES, eventsWithin } from "./response-sizes.ts";
 import { readQueryOrFilters } from "./requested-query.ts";
 import { hintsBeforeResults, withHints } from "./hints.ts";
 import { tailFormat } from "./tail-formats.ts";
@@ -31,8 +31,11 @@ import type { TailFormat } from "./tail-formats.ts";
 /** Limits of open tails, per user and in total. */
 const TAILS = Object.freeze({ perCaller: 8, total: 64, waitingPerCaller: 0, waitingTotal: 0, wait_ms: 0 });
 const MAX_LAST = 500;
-/** Events per store query. */
+/** Most events per store query, and fewest where they are large. */
 const PAGE = 100;
+const LEAST_PAGE = 10;
+/** Memory of a tail, for the events of one query. */
+const TAIL_BYTES = 800 * 1024;
 /** Interval of checks for new events: of this process's writes or the read watermark. */
 const POLL_MS = 50;
 const COMMENT_MS = 15_000;
@@ -59,7 +62,7 @@ export function tailRoute(context: Context): Route {
     const start = readStart(call);
     const format = formatOf(call, columns);
     const tail = new Tail(context, call, { log: key, where });
-    await call.memory.take(PAGE * EVENT_BYTES);
+    await call.memory.take(Math.max(TAIL_BYTES, start.kind === "last" ? start.count * EVENT_BYTES : 0));
     call.memory.releaseWith(await open.take(quotaOwnerOfCaller(context.catalog, call.caller), 1));
     const hints = await hintsBeforeResults(context, { logs: [key], where, columns }, call.memory);
     const body = streamed(context, tail, { format, start });
@@ -110,6 +113,8 @@ class Tail {
   readonly #quotaOwner: string;
   readonly #password: string | null;
   #cursor: EventId = firstIdAt(0);
+  /** Events of the next query. */
+  #page = PAGE;
   /** The writes of this process, or the read watermark, at the last query. */
   #seen: number | EventId | undefined;
   #checked_ms = 0;
@@ -152,9 +157,13 @@ class Tail {
     }
     const bounds: Condition[] = [{ kind: "accepted-after", id: this.#cursor }];
     if (end !== undefined) bounds.push(upTo(end));
-    const rows = await this.#rows(bounds, { order: "asc", take: PAGE });
+    // The first events are written.
+    this.#call.memory.resize(TAIL_BYTES);
+    const take = this.#page;
+    const rows = await this.#rows(bounds, { order: "asc", take });
     this.#cursor = rows.at(-1)?.id ?? this.#cursor;
-    if (rows.length < PAGE) this.#seen = newest;
+    this.#page = Math.max(LEAST_PAGE, Math.min(PAGE, eventsWithin(TAIL_BYTES, rows, true)));
+    if (rows.length < take) this.#seen = newest;
     if (rows.length === 0 && newest === undefined) await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     return rows;
   }

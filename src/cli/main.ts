@@ -77,9 +77,9 @@ program
   .option("--in-flight <n>", "batches in flight; more than one may change the order of lines", wholeFrom(1, 64), 1)
   .option(
     "--cut <n>",
-    "cut the text of longer lines to n characters and post the line as data; 0: do not cut",
+    "cut the text of longer lines to n characters, tag them cut and post the line as data; 0: do not cut",
     wholeFrom(0, 1_000_000),
-    500,
+    DEFAULT_LIMITS.text,
   )
   .option(
     "--data <n>",

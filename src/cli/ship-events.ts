@@ -2,6 +2,7 @@ import { encodeAttributes, flatten } from "../events/attributes.ts";
 import type { Attributes, AttributeValue } from "../events/attributes.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
+import { CUT_TAG } from "../ingest/protocols/line.ts";
 import { FIELDS, jsonFields } from "./json-lines.ts";
 import type { LineContent } from "./json-lines.ts";
 import { CommandError } from "./request.ts";
@@ -116,8 +117,15 @@ function eventOf(
   const { attributes, isWhole } = fitting(all);
   const isCut = event["text"] !== text || faults.length > 0 || !isWhole;
   if (isCut && !("data" in event)) event["data"] = firstCharacters(line, options.data);
+  if (isCut) event["tags"] = withCutTag(event["tags"] ?? "");
   const json = JSON.stringify(event);
   return attributes.size === 0 ? json : `${json.slice(0, -1)},"attributes":${encodeAttributes(attributes)}}`;
+}
+
+/** Returns the tags of an event with the one that marks it as cut, if there is room for it. */
+function withCutTag(given: unknown): unknown {
+  const tags = [[given].flat().join(" "), CUT_TAG].join(" ").trim();
+  return firstCharacters(tags, DEFAULT_LIMITS.tags) === tags ? tags : given;
 }
 
 /** Returns the attributes that fit the limits, in order, with long values cut. */

@@ -17,10 +17,15 @@ export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
 }
 
+/** Widest column that shorter cells are padded to. */
+const MOST_PADDED = 160;
+
 /** Formats rows under headings, in columns as wide as needed. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [headings, ...rows].map((row) => row.map(printable));
-  const widths = headings.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const widths = headings.map((_, column) =>
+    Math.min(MOST_PADDED, Math.max(...cells.map((row) => row[column]?.length ?? 0))),
+  );
   return cells
     .map((row) =>
       row

@@ -15,7 +15,7 @@ export const SETTINGS = [
   { name: "LOGGIA_LOG", standard: "", help: "key or key:apikey of the first log, for a store without accounts", secret: true },
   { name: "LOGGIA_LOG_LEVEL", standard: "info", help: "fatal, error, warn, info, debug, trace or silent" },
   { name: "LOGGIA_NAMESPACE", standard: "loggia", help: "prefix of topics and indices, so that several services can share a cluster" },
-  { name: "LOGGIA_LIMITS", standard: "", help: "limits of the fields of events, such as text=2000,data=10000,attributeValue=8000" },
+  { name: "LOGGIA_LIMITS", standard: "", help: "limits of the fields of events, such as text=2000,data=10000,attributeValue=5000" },
   { name: "LOGGIA_ELASTICSEARCH_VERSION", standard: "8.19.0", help: "version of Elasticsearch reported to producers that post by _bulk" },
   { name: "LOGGIA_SYSLOG", standard: "", help: "syslog: tcp://host:port/log, udp://…, several with commas (docs/producers/syslog.md)" },
   { name: "LOGGIA_GELF", standard: "", help: "GELF: udp://host:port/log, tcp://…, several with commas (docs/producers/gelf.md)" },

@@ -2,6 +2,35 @@ import { LoggiaError } from "../errors.ts";
 
 /** Maximum number of groups in a result. Several such results fit into a process's memory. */
 export const MAX_GROUPS = 100_000;
+/** Maximum length of all texts of a result, such as keys, in UTF-16 units: 500 for each group. */
+const MAX_LENGTH = 500 * MAX_GROUPS;
+
+/** Adds up the texts of groups as they are read: those of all groups must fit into the memory. */
+export class GroupLengths {
+  #left: number;
+
+  /** @param times how many results are in memory before groups are dropped. Default: 1 */
+  constructor(times = 1) {
+    this.#left = times * MAX_LENGTH;
+  }
+
+  /** Whether the texts are longer than a result may hold. */
+  get isFull(): boolean {
+    return this.#left < 0;
+  }
+
+  add(values: readonly unknown[]): void {
+    for (const value of values) if (typeof value === "string") this.#left -= value.length;
+  }
+}
+
+export function tooLongGroups(): LoggiaError {
+  return new LoggiaError(
+    "unsupported",
+    `The keys and texts of the query's groups have more than ${MAX_LENGTH} characters: ` +
+      "narrow it with WHERE or OCCURS, group by a shorter field, or limit the groups with TAKE",
+  );
+}
 
 export function tooManyGroups(): LoggiaError {
   return new LoggiaError(

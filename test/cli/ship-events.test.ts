@@ -33,3 +33,12 @@ test("a dot of the pattern matches line breaks where events have several lines",
   t.like(eventOf(trace, { pattern, multilineStart: "^2026" }), expected);
   t.deepEqual(eventOf(trace, { pattern }), { text: trace });
 });
+
+test("what is cut is tagged, with the tags that it has, if there is room", (t) => {
+  const long = "ä".repeat(DEFAULT_LIMITS.text + 1);
+  t.like(eventOf(long, { tags: "a b" }), { text: long.slice(1), tags: "a b cut", data: long });
+  t.like(eventOf(JSON.stringify({ msg: long, tags: ["a", "b"] }), { json: true }), { tags: "a b cut" });
+  const full = "t".repeat(DEFAULT_LIMITS.tags);
+  t.is(eventOf(long, { tags: full })["tags"], full);
+  t.is(eventOf("short", {})["tags"], undefined);
+});

@@ -311,7 +311,7 @@ test("lines of Docker's json-file driver get their container's name and are join
   writeFileSync(join(folder, id, `${id}-json.log`), line("hello\n") + line(long) + line("the end\n"));
   t.is(await ship(service.postUrl, state, "--docker", folder), "posted 2, failed 0, retried 0\n");
   t.is(await ship(service.postUrl, state, "--docker", folder), "posted 0, failed 0, retried 0\n");
-  t.deepEqual((await textsOf(service, 2)).toSorted(), ["hello", "x".repeat(500)]);
+  t.deepEqual((await textsOf(service, 2)).toSorted(), ["hello", "x".repeat(8_000)]);
   const { body } = await get(service, `/1/logs/${LOG}/events?attributes=true&text=hello`);
   const [event] = body as Record<string, unknown>[];
   t.like(event, { text: "hello", source: "web", created: `/Date(${Date.UTC(2026, 0, 2, 3, 4, 5, 678)})/` });

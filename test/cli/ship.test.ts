@@ -71,15 +71,15 @@ test("a line of JSON above the limits of an event keeps the attributes that fit,
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`name${i}`, i]));
   const lines = [
     { msg: "many", ...many },
-    { msg: "long", long: "x".repeat(5_000), ["n".repeat(201)]: 1, "": 1 },
-    { msg: "large", ...Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`a${i}`, "ä".repeat(2_000)])) },
+    { msg: "long", long: "x".repeat(8_000), ["n".repeat(201)]: 1, "": 1 },
+    { msg: "large", ...Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`a${i}`, "ä".repeat(4_000)])) },
   ].map((line) => JSON.stringify(line));
   lines.push(`{"msg":"deep","a":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}}`);
   const { out } = await run(shipTo(service.postUrl, "--json"), { input: lines.join("\n") });
   t.is(out, "posted 4, failed 0, retried 0\n");
   const found = new Map(await attributesOf(service, 4));
   t.is(Object.keys(found.get("many")!).length, 256);
-  t.deepEqual(found.get("long"), { long: "x".repeat(4_096) });
+  t.deepEqual(found.get("long"), { long: "x".repeat(7_500) });
   t.is(Object.keys(found.get("large")!).length, 8);
   t.true((await rows(service, 4)).filter(({ text }) => text !== "deep").every(({ data }) => data));
 });
@@ -95,19 +95,20 @@ async function attributesOf(service: Service, count: number): Promise<[string, R
 
 test("a line above the limit is posted truncated, with the whole line as data", async (t) => {
   const service = await serviceOf(t, "embedded");
-  const { code } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(600)}\n` });
+  const { code } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(8_100)}\n` });
   t.is(code, 0);
   const [row] = await rows(service, 1);
-  t.is(row?.text, "ä".repeat(500));
+  t.is(row?.text, "ä".repeat(8_000));
+  t.deepEqual(row?.tags, ["cut"]);
   t.true(row?.data);
 });
 
 test("a line above the limit of data too is truncated there as well", async (t) => {
   const service = await serviceOf(t, "embedded");
-  const { out } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(6_000)}\n` });
+  const { out } = await run(shipTo(service.postUrl), { input: `${"ä".repeat(70_000)}\n` });
   t.is(out, "posted 1, failed 0, retried 0\n");
   const [row] = (await rows(service, 1)) as (Row & { id: string })[];
-  t.is((await get(service, `/1/logs/${LOG}/events/${row!.id}/data`)).body, "ä".repeat(5_120));
+  t.is((await get(service, `/1/logs/${LOG}/events/${row!.id}/data`)).body, "ä".repeat(65_536));
 });
 
 test("an unreadable file is reported, and the lines of the others are posted", async (t) => {

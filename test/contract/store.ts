@@ -7,6 +7,7 @@ import { fieldsContract } from "./store-fields.ts";
 import { groupKeyContract } from "./store-groups.ts";
 import type { StoreAdapter } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
+import { longTextsContract } from "./store-long-texts.ts";
 import { marksContract } from "./store-marks.ts";
 import { pageContract } from "./store-pages.ts";
 import { seenContract } from "./store-seen.ts";
@@ -22,6 +23,7 @@ export function storeContract(adapter: StoreAdapter): void {
   classesContract(adapter);
   conditionContract(adapter);
   listContract(adapter);
+  longTextsContract(adapter);
   groupKeyContract(adapter);
   pageContract(adapter);
   usersContract(adapter);

@@ -74,6 +74,12 @@ test.serial("a form of as many pairs as fit is parsed quickly", async (t) => {
     });
     t.true(best_ms < 3_000, `${Math.round(best_ms)} ms`);
   }
+  const large = "a&".repeat(600_000);
+  const best_ms = await bestOf_ms(1_000, async () => {
+    for (const headers of [{}, { "Content-Type": "application/json", "X-API-Key": KEY }])
+      t.is((await fetch(service.postUrl + EVENTS, { method: "POST", headers, body: large })).status, 413);
+  });
+  t.true(best_ms < 1_000, `${Math.round(best_ms)} ms`);
   const answer = await fetch(`${service.apiUrl}/1/logs`, {
     method: "POST",
     headers: { Authorization: AUTHORIZATION },

@@ -85,7 +85,7 @@ async function keepBusy({ api, post }: { api: string; post: string }): Promise<{
     const form = (fields: Record<string, string>) => ({ method: "POST", body: new URLSearchParams(fields) });
     await ask(events, form({ apikey, text: "hello", tags: "a" }));
     await ask(events, form({ apikey, text: "" }));
-    await ask(`${events}?apikey=${apikey}`, form({ text: "x".repeat(501) }));
+    await ask(`${events}?apikey=${apikey}`, form({ text: "x".repeat(8_001) }));
     await ask(events, { ...form({ text: "hello" }), headers: { Authorization: `Bearer ${apikey}` } });
     await ask(events, { ...form({ text: "hello" }), headers: { "X-API-Key": apikey } });
     await ask(`${events}?fmt=jsonp&callback=f&text=x&apikey=${apikey}`);

@@ -119,8 +119,7 @@ const folder = mkdtempSync(join(tmpdir(), "loggia-test-"));
 let service: Service;
 
 test.before(async (t) => {
-  const limits = "text=8000,tags=1000,data=10000,attributesBytes=65536,attributeValue=6500";
-  service = await startService({ ...environmentOf("embedded", folder), LOGGIA_LIMITS: limits });
+  service = await startService(environmentOf("embedded", folder));
   const event = (i: number) => ({
     text: `event ${i} ${"<é> & word ".repeat(700)}`,
     source: `source ${i % 50}`,

@@ -10,15 +10,16 @@ import type { Condition, EventColumn, ListPlan } from "../../query/plan.ts";
 import type { Annotations, Store } from "../../store/store.ts";
 import { attributeColumns, eventAsJson, eventElement, restOfEvent } from "../event-view.ts";
 import type { EventShape } from "../event-view.ts";
-import { EVENT_BYTES, sizeOfEvents } from "../response-sizes.ts";
+import { eventsWithin } from "../response-sizes.ts";
 import { cellOf } from "./formats.ts";
 import type { RecordKind } from "./formats.ts";
 
 /** Memory of an export: one page, or one being written and one being read. */
-export const EXPORT_BYTES = 2_000 * EVENT_BYTES;
-/** Events in the first page, and the minimum in each further one. */
-const FIRST_PAGE = 500;
-const LEAST_PAGE = 100;
+export const EXPORT_BYTES = 16 * 1024 * 1024;
+/** Events in the first page, and the least and most in each further one. */
+const FIRST_PAGE = 100;
+const LEAST_PAGE = 10;
+const MOST_PAGE = 1_000;
 
 export type MarkedEvent = { readonly row: EventRow; readonly annotations: Annotations | undefined };
 
@@ -67,8 +68,7 @@ function geoText(geo: Geo | null): string {
 
 /** Returns how many events of the last page's average size fit in the given bytes. */
 function nextPage(last: readonly EventRow[], most_bytes: number): number {
-  const size_bytes = sizeOfEvents(last, new Map(), { format: { kind: "json" }, attributes: true });
-  return Math.max(LEAST_PAGE, Math.floor(Math.min(most_bytes / EVENT_BYTES, (most_bytes * last.length) / size_bytes)));
+  return Math.max(LEAST_PAGE, Math.min(MOST_PAGE, eventsWithin(most_bytes, last, true)));
 }
 
 /** Yields all events of a plan, page by page. @param now_ms milliseconds since the Unix epoch */

@@ -87,6 +87,10 @@ const REQUEST_BYTES = 1_000_000;
 const REQUEST_RECORDS = 5000;
 const RECORD_OVERHEAD_BYTES = 40;
 
+function sizeOfItems(items: readonly Item[]): number {
+  return items.reduce((sum, { record }) => sum + sizeOf(record) + RECORD_OVERHEAD_BYTES, 0);
+}
+
 /** Errors that last until an operator acts. Appends fail at once. */
 const PERMANENT_ERRORS: ReadonlySet<string> = new Set([
   "TOPIC_AUTHORIZATION_FAILED",
@@ -113,6 +117,11 @@ export class PartitionQueue {
 
   get isIdle(): boolean {
     return !this.isBusy && this.#queue.length === 0;
+  }
+
+  /** Whether a request is larger than the broker accepts: one record that has to be compressed. */
+  isTooLarge(items: readonly Item[]): boolean {
+    return sizeOfItems(items) > this.#request_bytes;
   }
 
   push(item: Item): void {
@@ -170,11 +179,13 @@ export class PartitionQueue {
     this.isBusy = false;
   }
 
-  /** Halves the size of requests if the broker's limit is lower than its default. */
+  /**
+   * Halves the size of requests if the broker's limit is lower than its default. A single record is
+   * compressed then.
+   */
   #splitIfTooLarge(items: readonly Item[], error: unknown): boolean {
-    if (kindOf(error) !== "MESSAGE_TOO_LARGE" || items.length === 1) return false;
-    const size_bytes = items.reduce((sum, { record }) => sum + sizeOf(record) + RECORD_OVERHEAD_BYTES, 0);
-    this.#request_bytes = Math.floor(size_bytes / 2);
+    if (kindOf(error) !== "MESSAGE_TOO_LARGE" || this.isTooLarge(items)) return false;
+    this.#request_bytes = Math.floor(sizeOfItems(items) / 2);
     this.#queue.unshift(...items);
     this.isBusy = false;
     return true;

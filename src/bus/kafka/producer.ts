@@ -1,4 +1,4 @@
-import { Partitioners, type Producer } from "kafkajs";
+import { CompressionTypes, Partitioners, type Producer } from "kafkajs";
 import { LoggiaError } from "../../errors.ts";
 import type { NewRecord, Topic } from "../bus.ts";
 import { CLIENT_RETRY, createKafkaClient, REQUEST_TIMEOUT_MS, type KafkaConnection } from "./client.ts";
@@ -164,7 +164,11 @@ export class KafkaProducer {
       topic,
       messages: items.map(({ record: { key, value } }) => ({ key, value, partition })),
     }));
-    await this.#producer.sendBatch({ acks: -1, timeout: REQUEST_TIMEOUT_MS, topicMessages });
+    // JSON's escapes make an event at its limits larger than the broker accepts. Others would cost
+    // more to compress than to send.
+    const compresses = taken.some(({ queue, items }) => queue.isTooLarge(items));
+    const compression = compresses ? CompressionTypes.GZIP : CompressionTypes.None;
+    await this.#producer.sendBatch({ acks: -1, timeout: REQUEST_TIMEOUT_MS, compression, topicMessages });
   }
 
   /** Returns the partition that Kafka's own clients would choose. */

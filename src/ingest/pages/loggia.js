@@ -74,15 +74,19 @@
       if (at >= 0) sent.splice(at, 1);
     }
   };
-  const loggia = (text, fields) => {
-    const link = (location.origin + location.pathname).slice(0, 200);
-    text = String(text).slice(0, 500);
-    queue.push({ at: Date.now(), event: { source, user, link, ...fields, text } });
+  // Cuts at a limit of events, not within a character. Data is short enough for a beacon.
+  const cut = (text, most) => text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "");
+  const loggia = (given, fields) => {
+    const link = cut(location.origin + location.pathname, 2e3);
+    const whole = String(given);
+    const text = cut(whole, 8e3);
+    const data = text === whole ? undefined : cut(whole, 3e4);
+    queue.push({ at: Date.now(), event: { source, user, link, data, ...fields, text } });
     if (queue.length > 2e3) queue.shift();
     later();
   };
   const fault = (error, text) => {
-    if (caught++ < 50) loggia(text || error || "Error", { tags: "error", data: error?.stack?.slice(0, 5e3) });
+    if (caught++ < 50) loggia(text || error || "Error", { tags: "error", data: error?.stack && cut(error.stack, 3e4) });
   };
   window.loggia = loggia;
   if (errors !== undefined) {

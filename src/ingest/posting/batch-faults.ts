@@ -29,9 +29,7 @@ export type Batch = {
 
 /** Maximum number of error events per batch. One more counts the rest. */
 const MAX_ERROR_EVENTS = 100;
-/**
- * Maximum size of invalid events in one error event, in UTF-16 units. It has to fit a bus record.
- */
+/** Maximum size of many invalid events in one error event, in UTF-16 units. */
 const POSTED_MAX_UNITS = 100_000;
 
 /**
@@ -74,7 +72,7 @@ function batchOfInvalid(bad: readonly BadItem[]): Batch {
 }
 
 function withLine({ fault, posted }: BadItem): BatchItem {
-  return { line: errorLine(fault, shorten(posted, POSTED_MAX_UNITS)), fault: `Bad event: ${fault}` };
+  return { line: errorLine(fault, wellFormed(posted)), fault: `Bad event: ${fault}` };
 }
 
 function errorLine(fault: string, data: string): Line {

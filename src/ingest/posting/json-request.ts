@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
+import { type FieldLimits, largestForm_bytes } from "../../events/limits.ts";
 import { memoryNetworkOf } from "../../ratelimit/address.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
@@ -15,11 +16,11 @@ import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { type BatchPostOptions, idempotencyKey, keepsClaimedTimes, orDiscard, postBatch } from "./batch-post.ts";
 
-/**
- * Size limit of a form, in bytes. As an error event it fits one record of the bus, whatever its
- * characters.
- */
-export const POST_BODY_MAX_BYTES = 128 * 1024;
+/** Bodies up to this size are expected to arrive as fast as a usual form. */
+const SMALL_POST_BYTES = 128 * 1024;
+/** Pairs of a larger form, many times those of an event. Parsing takes quadratic time for more. */
+const MAX_PAIRS = 10_000;
+const AMPERSAND = 0x26;
 export const BODY_DEADLINE_MS = 10_000;
 const BATCH_DEADLINE_MS = 30_000;
 
@@ -107,7 +108,7 @@ async function takeBody(
     const received = await receiveBody(request, given);
     share.claim(0);
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
-    if (form === null) return { kind: "form", fields: formFields(received.body, secret) };
+    if (form === null) return { kind: "form", fields: formFields(received.body, secret, options.limits) };
     const keepsClaims = keepsClaimedTimes(request);
     const sender = { log, owner, apiKey, key: idempotencyKey(request), secret, keepsClaims, gone };
     const outcome = await postBatch(sender, form, received, options);
@@ -124,17 +125,15 @@ async function takeBody(
 export async function readForm(
   request: IncomingMessage,
   peer: Peer,
-  { memory }: Pick<JsonPostOptions, "memory">,
+  { memory, limits }: Pick<JsonPostOptions, "memory" | "limits">,
   { gzip = false }: { readonly gzip?: boolean } = {},
 ): Promise<Buffer> {
   const share = memory.unverified.enter(memoryNetworkOf(peer.address));
+  const limit_bytes = largestForm_bytes(limits);
   try {
-    return await readBody(request, {
-      limit_bytes: POST_BODY_MAX_BYTES,
-      deadline_ms: BODY_DEADLINE_MS,
-      gzip,
-      share,
-    });
+    const body = await readBody(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, gzip, share });
+    requireFewPairs(body);
+    return body;
   } finally {
     share.release();
   }
@@ -143,15 +142,28 @@ export async function readForm(
 function isSmall(request: IncomingMessage): boolean {
   const { headers } = request;
   const isWhole = headers["transfer-encoding"] === undefined && headers["content-encoding"] === undefined;
-  return isWhole && announcedSize(request) <= POST_BODY_MAX_BYTES;
+  return isWhole && announcedSize(request) <= SMALL_POST_BYTES;
 }
 
 /** Reads a form that was sent with a JSON content type. */
-function formFields(body: Buffer, secret: string): URLSearchParams {
-  if (body.length > POST_BODY_MAX_BYTES) {
-    throw new LoggiaError("body_too_large", `A form may hold at most ${POST_BODY_MAX_BYTES} bytes`);
+function formFields(body: Buffer, secret: string, limits: FieldLimits): URLSearchParams {
+  const most_bytes = largestForm_bytes(limits);
+  if (body.length > most_bytes) {
+    throw new LoggiaError("body_too_large", `A form may hold at most ${most_bytes} bytes`);
   }
+  requireFewPairs(body);
   const fields = parseForm(body);
   if (!fields.has("apikey")) fields.set("apikey", secret);
   return fields;
+}
+
+/** Refuses a large form of so many pairs that parsing it would take long. */
+function requireFewPairs(body: Buffer): void {
+  if (body.length <= SMALL_POST_BYTES) return;
+  let pairs = 1;
+  for (let at = body.indexOf(AMPERSAND); at !== -1; at = body.indexOf(AMPERSAND, at + 1)) {
+    if (++pairs <= MAX_PAIRS) continue;
+    const sizes = `A form of more than ${SMALL_POST_BYTES} bytes`;
+    throw new LoggiaError("body_too_large", `${sizes} may hold at most ${MAX_PAIRS} fields`);
+  }
 }

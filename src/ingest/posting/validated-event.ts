@@ -93,9 +93,23 @@ export function errorEvent(what: "event" | "user", faults: readonly string[], po
     user: "",
     value: null,
     geo: null,
-    data: posted,
+    data: storable(posted),
     attributes: null,
   };
+}
+
+/** Size of what was posted, as JSON, with which an error event fits one record of the bus. */
+const POSTED_MAX_BYTES = 900_000;
+/** Most bytes of a UTF-16 unit in JSON. */
+const UNIT_MAX_BYTES = 6;
+
+/** Returns what was posted, or of a text beyond all limits its beginning. */
+function storable(posted: string): string {
+  const least_units = Math.floor(POSTED_MAX_BYTES / UNIT_MAX_BYTES);
+  if (posted.length <= least_units) return posted;
+  const mayFit = posted.length <= POSTED_MAX_BYTES;
+  if (mayFit && Buffer.byteLength(JSON.stringify(posted)) <= POSTED_MAX_BYTES) return posted;
+  return wellFormed(`${posted.slice(0, least_units)}…`);
 }
 
 /** Returns a posted form as JSON of any length. Take its keys away first: {@link withoutKeys}. */

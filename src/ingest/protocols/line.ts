@@ -54,7 +54,7 @@ export function lineOf(event: ProducerEvent, { limits, read_ms, tags }: LineOpti
   const whole = event.text.trim() === "" ? (encoded ?? "{}") : event.text;
   const text = fit(whole, limits.text);
   // The full text is kept in the data, because lists show the cut one.
-  const more = event.data ?? (text.length < whole.length ? whole : "");
+  const more = event.data === undefined || event.data === "" ? (text.length < whole.length ? whole : "") : event.data;
   const data = more === "" ? null : fit(more, limits.data);
   const source = fit(event.source.trim(), limits.source);
   const user = fit(event.user, limits.user);

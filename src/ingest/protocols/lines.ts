@@ -1,6 +1,6 @@
 import { AT_ONCE_BYTES } from "./json.ts";
 import type { Steps } from "./json-scanner.ts";
-import { KEPT_BYTES } from "./long-json.ts";
+import { TEXT_KEPT_BYTES } from "./long-json.ts";
 import { PENDING } from "./protocol.ts";
 import type { Pending } from "./protocol.ts";
 
@@ -43,7 +43,7 @@ export function* lineOfBytes(bytes: Buffer): Steps<TextLine> {
 
 /** Returns the beginning of a long line as text, and whether there is more of it. */
 export function beginOf(line: Buffer): { readonly text: string; readonly isCut: boolean } {
-  return { text: line.toString("utf8", 0, KEPT_BYTES), isCut: line.length > KEPT_BYTES };
+  return { text: line.toString("utf8", 0, TEXT_KEPT_BYTES), isCut: line.length > TEXT_KEPT_BYTES };
 }
 
 /** Like `Buffer.indexOf`, in steps. */

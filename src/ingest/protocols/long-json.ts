@@ -1,17 +1,23 @@
+import { HIGHEST_LIMITS } from "../../events/limits.ts";
 import { AT_ONCE_BYTES, AT_ONCE_VALUES, parseExactly } from "./json.ts";
 import { JsonScanner, malformedJson } from "./json-scanner.ts";
 import type { Steps } from "./json-scanner.ts";
 import type { Pending } from "./protocol.ts";
 
-/** Bytes kept of a longer value: more than an event holds. */
-export const KEPT_BYTES = 512 * 1024;
+/** Most bytes of a character in UTF-8, and in JSON as an escape; others take two of these. */
+const CHARACTER_BYTES = 4;
+const ESCAPE_BYTES = 6;
+/** Bytes kept of a longer text: those of the longest text that an event holds, and one more character. */
+export const TEXT_KEPT_BYTES = CHARACTER_BYTES * (HIGHEST_LIMITS.data + 1);
+/** Bytes kept of a longer value: more than an event holds, with a text all of escapes. */
+export const KEPT_BYTES = 2 * ESCAPE_BYTES * HIGHEST_LIMITS.data + 256 * 1024;
 const MAX_DEPTH = 32;
 /** Maximum number of members of an object, or elements of a list: more than an event keeps. */
 const MAX_MEMBERS = 1_100;
 /** Longer names and numbers are left out. */
 const MAX_SCALAR_BYTES = 4_096;
 /** Longer texts are cut. */
-const MAX_TEXT_BYTES = 128 * 1024;
+const MAX_TEXT_BYTES = ESCAPE_BYTES * HIGHEST_LIMITS.data;
 /** Share of the room of an object or list that its members may use. */
 const MEMBERS_SHARE = 7 / 8;
 /** A member is left out if less room than this remains. */

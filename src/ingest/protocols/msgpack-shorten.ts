@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../errors.ts";
 import { AT_ONCE_BYTES, AT_ONCE_VALUES } from "./json.ts";
 import type { Steps } from "./json-scanner.ts";
-import { KEPT_BYTES } from "./long-json.ts";
+import { KEPT_BYTES, TEXT_KEPT_BYTES } from "./long-json.ts";
 import { endOfValue, headAt } from "./msgpack-scan.ts";
 import type { Head } from "./msgpack-scan.ts";
 import { PENDING } from "./protocol.ts";
@@ -13,8 +13,6 @@ const MAX_MEMBERS = 1_100;
 const PAUSE_MEMBERS = 512;
 /** Longer names are left out. */
 const MAX_NAME_BYTES = 4_096;
-/** Longer texts are cut. */
-const MAX_TEXT_BYTES = 128 * 1024;
 const [NIL, TEXT_32, BYTES_8, BYTES_16, BYTES_32, LIST_32, MAP_32] = [0xc0, 0xdb, 0xc4, 0xc5, 0xc6, 0xdd, 0xdf];
 /** Share of the room of a list or map that its members may use. */
 const MEMBERS_SHARE = 7 / 8;
@@ -57,7 +55,7 @@ class Shortener {
     const head = this.#headAt(at);
     if (head.values > 0 && depth < MAX_DEPTH) return yield* this.#group(at, most, depth);
     const { end } = yield* endOfValue(this.#bytes, at, this.#bytes.length);
-    if (end - at <= most - this.#size && end - at <= MAX_TEXT_BYTES) this.#put(this.#bytes.subarray(at, end));
+    if (end - at <= most - this.#size && end - at <= TEXT_KEPT_BYTES) this.#put(this.#bytes.subarray(at, end));
     else if (head.kind === "text") this.#putText(at + head.head_bytes, end, most, isBinary(this.#bytes[at]!));
     else this.#out[this.#size++] = NIL;
     return end;
@@ -90,7 +88,7 @@ class Shortener {
 
   /** Copies the beginning of a text or of binary data. */
   #putText(from: number, end: number, most: number, binary: boolean): void {
-    const room = Math.min((most - this.#size) >> 1, MAX_TEXT_BYTES) - HEAD_BYTES;
+    const room = Math.min((most - this.#size) >> 1, TEXT_KEPT_BYTES) - HEAD_BYTES;
     const kept = this.#bytes.subarray(from, Math.min(end, from + Math.max(0, room)));
     this.#out[this.#size] = binary ? BYTES_32 : TEXT_32;
     this.#out.writeUInt32BE(kept.length, this.#size + 1);

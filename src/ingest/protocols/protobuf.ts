@@ -1,8 +1,8 @@
 import { LoggiaError } from "../../errors.ts";
+import { TEXT_KEPT_BYTES } from "./long-json.ts";
 
 /** Fields read between two pauses. */
 const PAUSE_FIELDS = 2_048;
-const TEXT_MAX_BYTES = 512 * 1024;
 
 /** Wire types of protobuf, without the obsolete groups. */
 export const VARINT = 0;
@@ -62,7 +62,7 @@ export class ProtobufReader {
   /** Returns a text, of a very long one the beginning: more than an event holds. */
   text(): string {
     const { start, end } = this.#range();
-    return this.#bytes.toString("utf8", start, Math.min(end, start + TEXT_MAX_BYTES));
+    return this.#bytes.toString("utf8", start, Math.min(end, start + TEXT_KEPT_BYTES));
   }
 
   bytes(): Buffer {

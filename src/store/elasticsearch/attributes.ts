@@ -165,6 +165,8 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
     const words: string[] = [];
     const texts: string[] = [];
     const hasOwn = hasColumns(key);
+    const ownKinds = new Set<string>();
+    const ownTerms = new Set<string>();
     keys.push(key);
     for (const value of values) {
       const text = String(value);
@@ -173,11 +175,13 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
       texts.push(text);
       if (number === null) words.push(folded);
       else numbers.push(number);
-      // Elasticsearch indexes duplicate terms once.
-      kinds.push(kindTerm(key, kindOf(text, number)));
-      terms.push(textTerm(key, folded));
-      if (number !== null && !hasOwn) terms.push(numberTerm(key, number));
+      // Each term holds the key, so that those of a long list would fill megabytes.
+      ownKinds.add(kindTerm(key, kindOf(text, number)));
+      ownTerms.add(textTerm(key, folded));
+      if (number !== null && !hasOwn) ownTerms.add(numberTerm(key, number));
     }
+    kinds.push(...ownKinds);
+    for (const term of ownTerms) terms.push(term);
     if (!hasOwn) {
       rest.push(key);
       continue;

@@ -18,7 +18,7 @@ import { zoneOf } from "../state/preferences.ts";
 import { formatsOf } from "../time/moments.ts";
 import { Pieces } from "../event/pieces.tsx";
 import { shownLevel } from "../list/row.ts";
-import { visibleText } from "../list/visible-text.ts";
+import { cutText, visibleText } from "../list/visible-text.ts";
 import { EDITED } from "./color-field.tsx";
 import { conditionOf, heavierThan } from "./draft.ts";
 import type { Draft } from "./draft.ts";
@@ -116,7 +116,7 @@ export function ClassPreview(properties: {
               <time class="t">{formats.time(momentOf(event.created))}</time>
               <span class="k">{event.class === null ? "" : app.classes.nameOf(log, event.class)}</span>
               <span class="x">
-                <Pieces text={event.text} />
+                <Pieces text={cutText(event.text)} />
               </span>
             </div>
           ))}

@@ -2,13 +2,20 @@ import { patternOf } from "../../events/pattern.ts";
 import type { Client } from "../api/client.ts";
 import { momentInLql } from "../list/question.ts";
 import type { EventRow } from "../list/row.ts";
+import { cutText } from "../list/visible-text.ts";
 import { askRun } from "../state/ask-run.ts";
 import type { Run } from "../state/search.ts";
+import { LONGEST_VALUE } from "./details.ts";
 import { quoted } from "./conditions.ts";
 
-/** Returns the condition for events whose text follows the pattern of this one's. */
+/**
+ * Returns the condition for events whose text follows the pattern of this one's. Of a long pattern
+ * it is the beginning, as a query has few characters.
+ */
 export function patternCondition({ text }: Pick<EventRow, "text">): string {
-  return `pattern = ${quoted(patternOf(text))}`;
+  const pattern = patternOf(text);
+  if (pattern.length <= LONGEST_VALUE) return `pattern = ${quoted(pattern)}`;
+  return `pattern CONTAINS ${quoted(cutText(pattern, LONGEST_VALUE))}`;
 }
 
 /** Counts the events of a run's range that are like one. @throws ApiFault */

@@ -1,3 +1,5 @@
+import { cutText } from "../list/visible-text.ts";
+
 /** Lines of data shown initially. */
 const SHOWN = 16;
 /** Fewer further lines than this are not folded. */
@@ -21,12 +23,6 @@ export function foldData(data: string): FoldedData {
   const count = lines.length - trailing;
   if (count <= SHOWN + WORTH && data.length <= SHOWN_CHARACTERS) return { shown: data, moreLines: 0 };
   let shown = lines.slice(0, SHOWN).join("\n");
-  if (shown.length > SHOWN_CHARACTERS) shown = cut(shown, SHOWN_CHARACTERS);
+  if (shown.length > SHOWN_CHARACTERS) shown = cutText(shown, SHOWN_CHARACTERS);
   return { shown, moreLines: Math.max(1, count - shown.split("\n").length) };
-}
-
-/** Cuts a text without splitting a surrogate pair. */
-function cut(text: string, length: number): string {
-  const unit = text.charCodeAt(length - 1);
-  return text.slice(0, unit >= 0xd800 && unit < 0xdc00 ? length - 1 : length);
 }

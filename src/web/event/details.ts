@@ -60,6 +60,9 @@ export function safeLink(link: string): string | null {
   return ["http:", "https:", "mailto:"].includes(protocol) ? href : null;
 }
 
+/** Most characters of a value in a condition; a query may have 4,096. */
+export const LONGEST_VALUE = 1_000;
+
 /** Most characters of a value in a menu. */
 const LONGEST_NAME = 40;
 
@@ -70,7 +73,8 @@ const UNGROUPED: ReadonlySet<string> = new Set(["created", "id"]);
 const NO_COLUMN: ReadonlySet<string> = new Set(["created"]);
 
 export function actionsOf(field: string, { value }: DetailValue, link: string | null): readonly ValueAction[] {
-  const conditions: ValueAction[] = value === null ? [] : ["only", "not"];
+  const isComparable = typeof value === "string" ? value.length <= LONGEST_VALUE : value !== null;
+  const conditions: ValueAction[] = isComparable ? ["only", "not"] : [];
   const bounds: ValueAction[] = typeof value === "number" ? ["above", "below"] : [];
   const group: ValueAction[] = UNGROUPED.has(field) ? [] : ["group"];
   const column: ValueAction[] = NO_COLUMN.has(field) ? [] : ["column"];

@@ -16,6 +16,8 @@ export type Reading<Value> =
 export type OpenState = {
   readonly data: Signal<Reading<string>>;
   readonly isUnfolded: Signal<boolean>;
+  /** Whether the whole message of a cut text is shown, from the data. */
+  readonly isWhole: Signal<boolean>;
   /** Whether its data is shown as a page. */
   readonly isPage: Signal<boolean>;
   /** Number of events in the range with its pattern. */
@@ -33,6 +35,7 @@ export class OpenStates {
     const state: OpenState = {
       data: signal({ kind: "none" }),
       isUnfolded: signal(false),
+      isWhole: signal(false),
       isPage: signal(false),
       alike: signal({ kind: "none" }),
     };

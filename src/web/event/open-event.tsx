@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
+import { ROW_CHARACTERS } from "../list/visible-text.ts";
 import { Icon } from "../parts/icons.tsx";
 import type { IconName } from "../parts/icons.tsx";
 import { MenuButton } from "../parts/menu.tsx";
@@ -27,7 +28,7 @@ export function OpenEvent(properties: OpenEventProperties): JSX.Element {
     <>
       <Toolbar {...properties} />
       <div class="body" ref={body}>
-        <WholeText body={body} row={row} formats={formats} />
+        <WholeText body={body} row={row} state={state} formats={formats} />
         {row.data ? <EventData {...properties} /> : <p class="note">This event has no data.</p>}
       </div>
       <Details row={row} actions={actions} formats={formats} />
@@ -96,24 +97,40 @@ function Toolbar({ row, state, actions }: OpenEventProperties): JSX.Element {
   );
 }
 
-type TextProperties = Pick<OpenEventProperties, "row" | "formats"> & {
+type TextProperties = Pick<OpenEventProperties, "row" | "state" | "formats"> & {
   readonly body: { readonly current: HTMLElement | null };
 };
 
-/** Shows the whole text if the row has no room for it. */
-function WholeText({ row, formats, body }: TextProperties): JSX.Element | null {
+/**
+ * Shows the whole text if the row has no room for it. If it was cut when posted, it offers the whole
+ * message, which the data then holds.
+ */
+function WholeText({ row, state, formats, body }: TextProperties): JSX.Element | null {
   const isCut = useSignal(false);
+  const data = state.data.value;
+  // The data may be the producer's own.
+  const whole = row.tags.includes("cut") && data.kind === "read" && data.value.startsWith(row.text) ? data.value : null;
+  const isWhole = whole !== null && state.isWhole.value;
   useLayoutEffect(() => {
     const cell = body.current?.closest(".slot")?.querySelector(".row .x");
-    const isWhole = cell && cell.scrollWidth <= cell.clientWidth && cell.scrollHeight <= cell.clientHeight + 1;
-    isCut.value = isWhole !== true || /[\r\n]/.test(row.text);
+    const isShown = cell && cell.scrollWidth <= cell.clientWidth && cell.scrollHeight <= cell.clientHeight + 1;
+    isCut.value = isShown !== true || row.text.length > ROW_CHARACTERS || /[\r\n]/.test(row.text);
   }, [row]);
-  if (!isCut.value) return null;
+  if (!isCut.value && whole === null) return null;
   return (
     <>
       <h2>text</h2>
+      {whole !== null && (
+        <p class="note">
+          {isWhole ? "Stored in the data." : `Cut after ${formatNumber([...row.text].length)} characters.`}{" "}
+          <button class="link" type="button" onClick={() => (state.isWhole.value = !isWhole)}>
+            {isWhole ? "Show the text" : "Show the whole message"}
+          </button>
+        </p>
+      )}
       <p class="text">
-        <Pieces text={row.text} needles={formats.needles.get("text")} keepLines />
+        <Pieces text={isWhole ? whole : row.text} needles={formats.needles.get("text")} keepLines />
+        {whole !== null && !isWhole && "…"}
       </p>
     </>
   );

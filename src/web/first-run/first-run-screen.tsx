@@ -7,6 +7,7 @@ import { messageOf } from "../api/client.ts";
 import { readEvents } from "../api/stream.ts";
 import type { EventRecord } from "../api/types.ts";
 import type { App } from "../app.ts";
+import { cutText } from "../list/visible-text.ts";
 import { Icon } from "../parts/icons.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { useTitle } from "../shell/title.ts";
@@ -106,7 +107,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
           ) : (
             <>
               <span class="dot" aria-hidden="true" />
-              {arrived.value.text}
+              {cutText(arrived.value.text)}
               <span class="space" />
               <a href={app.location.link({ screen: "search", log })}>Search {log}</a>
             </>

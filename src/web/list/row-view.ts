@@ -5,7 +5,7 @@ import { matchesIn } from "./highlight.ts";
 import type { Needles } from "./highlight.ts";
 import { shownLevel } from "./row.ts";
 import type { EventRow } from "./row.ts";
-import { piecesOf } from "./visible-text.ts";
+import { cutText, piecesOf } from "./visible-text.ts";
 
 /** What a row shows besides its event. */
 export type RowAppearance = {
@@ -88,7 +88,7 @@ function cellOf(row: EventRow, name: string, appearance: RowAppearance): HTMLEle
     return cell;
   }
   const text = name === "class" && row.class !== null ? appearance.className(row.class) : textOf(row, name);
-  return withPieces(cell, text, appearance.needles.get(name));
+  return withPieces(cell, cutText(text), appearance.needles.get(name));
 }
 
 /** Appends a text to an element: matches marked, invisible characters named. */

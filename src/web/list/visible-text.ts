@@ -43,6 +43,15 @@ export function piecesOf(text: string, matches: readonly Match[], { keepLines = 
   return pieces;
 }
 
+/** Most characters of a text in a row, which has room for fewer. Layout takes time for each. */
+export const ROW_CHARACTERS = 1_000;
+
+/** Cuts a text without splitting a surrogate pair. */
+export function cutText(text: string, length = ROW_CHARACTERS): string {
+  const unit = text.charCodeAt(length - 1);
+  return text.slice(0, unit >= 0xd800 && unit < 0xdc00 ? length - 1 : length);
+}
+
 /** Returns a text with invisible characters named, as one string: for SVG, labels and messages. */
 export function visibleText(text: string): string {
   return text.replace(HIDDEN, (character) => `[${nameOfCharacter(character)}]`);

@@ -9,6 +9,7 @@ import { OpenStates } from "../event/memory.ts";
 import { Pieces } from "../event/pieces.tsx";
 import { formatsOf } from "../time/moments.ts";
 import { shownLevel } from "../list/row.ts";
+import { cutText } from "../list/visible-text.ts";
 import { Icon } from "../parts/icons.tsx";
 import { lazy } from "../shell/lazy.tsx";
 import { zoneOf } from "../state/preferences.ts";
@@ -181,7 +182,7 @@ function Row(properties: RowProperties): JSX.Element {
           <Pieces text={event.source} />
         </span>
         <span role="gridcell" class="x">
-          <Pieces text={event.text} />
+          <Pieces text={cutText(event.text)} />
         </span>
         <span role="gridcell" class="ack">
           <button

@@ -9,6 +9,7 @@ import { Spark } from "../groups/lines.tsx";
 import { groupsOf } from "../groups/model.ts";
 import type { GroupRow, Groups } from "../groups/model.ts";
 import type { GroupRecord } from "../ask/groups.ts";
+import { cutText } from "../list/visible-text.ts";
 import { Icon } from "../parts/icons.tsx";
 import { countOf, formatNumber } from "../parts/numbers.ts";
 import { ReadingLine, ReadingState } from "../faults/reading-state.tsx";
@@ -16,7 +17,15 @@ import { askRun } from "../state/ask-run.ts";
 import { sinceFirstEvent } from "../state/beginning.ts";
 import type { Run, Search } from "../state/search.ts";
 import { useRead } from "../state/use-read.ts";
-import { classText, courseQuery, MOST_PATTERNS, patternQueries, patternRowOf, piecesOfPattern } from "./patterns.ts";
+import {
+  classText,
+  courseQuery,
+  MOST_CHARACTERS,
+  MOST_PATTERNS,
+  patternQueries,
+  patternRowOf,
+  piecesOfPattern,
+} from "./patterns.ts";
 import type { PatternRow } from "./patterns.ts";
 import "../css/groups.css";
 import "../css/tables.css";
@@ -91,12 +100,16 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
                   </code>
                 </td>
                 <td class="act">
-                  <button class="quiet" type="button" onClick={() => choose(only, row.pattern)}>
-                    Only
-                  </button>
-                  <button class="quiet" type="button" onClick={() => choose(allBut, row.pattern)}>
-                    All but
-                  </button>
+                  {row.pattern.length < MOST_CHARACTERS && (
+                    <>
+                      <button class="quiet" type="button" onClick={() => choose(only, row.pattern)}>
+                        Only
+                      </button>
+                      <button class="quiet" type="button" onClick={() => choose(allBut, row.pattern)}>
+                        All but
+                      </button>
+                    </>
+                  )}
                 </td>
               </tr>
             ))}
@@ -131,7 +144,7 @@ function ClassCell({ row, nameOf }: { row: PatternRow; nameOf: (key: string) => 
 function PatternText({ pattern }: { pattern: string }): JSX.Element {
   return (
     <>
-      {piecesOfPattern(pattern).map(({ text, varies }) =>
+      {piecesOfPattern(cutText(pattern)).map(({ text, varies }) =>
         varies ? (
           <i>
             <Pieces text={text} />

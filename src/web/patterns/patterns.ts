@@ -9,7 +9,7 @@ import { countOf } from "../parts/numbers.ts";
 /** Most patterns listed; the count above the list gives their total. */
 export const MOST_PATTERNS = 200;
 /** Most characters of query text and patterns together; a query may have 4,096. */
-const MOST_CHARACTERS = 3_000;
+export const MOST_CHARACTERS = 3_000;
 
 /** Returns the queries of the list of patterns; null if the query has a fault. */
 export function patternQueries(text: string, moments: Moments, zone: string) {
@@ -78,8 +78,9 @@ export function courseQuery(
   const named: string[] = [];
   for (const pattern of patterns) {
     const written = writeString(pattern);
+    // A longer one leaves its room to those behind it.
+    if (written.length + 2 > room) continue;
     room -= written.length + 2;
-    if (room < 0) break;
     named.push(written);
   }
   const some =

@@ -1,5 +1,6 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import type { Bus } from "../../../src/bus/bus.ts";
@@ -254,13 +255,26 @@ if (realEngines) {
     await using bus = await open({ namespace: uniqueName("bus") });
     const appends = await Promise.allSettled([
       bus.append("events", [record("k", "small")], SLOW),
-      bus.append("events", [{ key: "k", value: Buffer.alloc(1_100_000) }], SLOW),
+      bus.append("events", [{ key: "k", value: randomBytes(1_100_000) }], SLOW),
       bus.append("events", [record("k", "small too")], SLOW),
     ]);
     t.deepEqual(
       appends.map((append) => (append.status === "rejected" ? (append.reason as LoggiaError).code : "stored")),
       ["stored", "body_too_large", "stored"],
     );
+  });
+
+  test("a record that escapes make larger than the broker accepts is compressed", async (t) => {
+    await using bus = await open({ namespace: uniqueName("bus") });
+    const values = [`"${"\\u001b\\u0000".repeat(100_000)}"`, "small"];
+    for (const value of values) await bus.append("events", [record("k", value)], SLOW);
+    const read: string[] = [];
+    await bus.subscribe({ topic: "events", group: "g", maxRecords: 10, maxBytes: 1e6 }, async (batch) => {
+      read.push(...texts(batch.records));
+      await batch.ack();
+    });
+    await until(() => read.length === 2, { what: "both records" });
+    t.true(read[0] === values[0] && read[1] === values[1]);
   });
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { StartError } from "../../../src/errors.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
+import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { dataOf, eventsOf } from "../posting.ts";
 import { environmentOf, LOG, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
@@ -46,12 +47,14 @@ test("messages of every format become events, by TCP and UDP", async (t) => {
 
 test("a message above the limit is cut, marked and counted", async (t) => {
   const service = await listeningService(t, { LOGGIA_SYSLOG: `tcp://127.0.0.1:0/${LOG}` });
-  await sendStream(portOf(service), `<11>${"é".repeat(3_000)}\n`, `<11>${"y".repeat(1_000_000)}\n`, "<11>after\n");
+  await sendStream(portOf(service), `<11>${"é".repeat(9_000)}\n`, `<11>${"y".repeat(1_000_000)}\n`, "<11>after\n");
   const events = await eventsOf(service, 3);
   for (const event of events.filter(({ text }) => text !== "after")) {
-    t.is([...event.text].length, 500);
+    t.is([...event.text].length, DEFAULT_LIMITS.text);
     t.deepEqual([...event.tags].toSorted(), ["cut", "error"]);
-    t.true((await dataOf(service, event.id)).startsWith(event.text));
+    const data = await dataOf(service, event.id);
+    t.true(data.startsWith(event.text));
+    t.is(data.length, data.startsWith("é") ? 9_000 : DEFAULT_LIMITS.data);
   }
   t.is(events.filter(({ text }) => text === "after").length, 1);
   t.is(await metricOf(service, "cut_total", "syslog_tcp"), 2);

@@ -8,7 +8,13 @@ import { until } from "../../support/until.ts";
 const SCRIPT = readFileSync(new URL("../../../src/ingest/pages/loggia.min.js", import.meta.url), "utf8");
 const STORED: AnswerCase = { name: "stored", status: 201, body: '{"accepted":1,"rejected":0,"items":[{}]}' };
 
-type Post = { readonly key: string; readonly texts: readonly string[]; readonly redirect: string };
+type PostedEvent = { readonly text: string; readonly data?: string };
+type Post = {
+  readonly key: string;
+  readonly events: readonly PostedEvent[];
+  readonly texts: readonly string[];
+  readonly redirect: string;
+};
 
 /** Runs the script in a page whose posts are answered by `answerOf`. Its timers fire at once. */
 function openPage(answerOf: (post: Post) => AnswerCase) {
@@ -16,11 +22,8 @@ function openPage(answerOf: (post: Post) => AnswerCase) {
   type Init = { headers: Record<string, string>; body: string; redirect: string };
   const fetch = (_: URL, { headers, body, redirect }: Init) => {
     const lines = body.trimEnd().split("\n");
-    const post = {
-      key: headers["Idempotency-Key"]!,
-      texts: lines.map((line) => (JSON.parse(line) as { text: string }).text),
-      redirect,
-    };
+    const events = lines.map((line) => JSON.parse(line) as PostedEvent);
+    const post = { key: headers["Idempotency-Key"]!, events, texts: events.map(({ text }) => text), redirect };
     posts.push(post);
     const { status, body: text } = answerOf(post);
     return Promise.resolve({ status, text: () => Promise.resolve(text) });
@@ -54,6 +57,18 @@ test("a page repeats its events, under one key, until Loggia itself answers", as
       answer.name,
     );
   }
+});
+
+test("a long message is cut at the limit of a text, not within a character, and kept as data", async (t) => {
+  const { posts, loggia } = openPage(() => STORED);
+  const long = `x${"\u{1f600}".repeat(20_000)}`;
+  loggia(long);
+  loggia("short");
+  await until(() => posts.flatMap(({ events }) => events).length === 2, { what: "the events", interval_ms: 2 });
+  const [cut, whole] = posts.flatMap(({ events }) => events);
+  t.is(cut!.text, long.slice(0, 7_999));
+  t.true(cut!.data!.isWellFormed() && long.startsWith(cut!.data!) && cut!.data!.length >= 29_999);
+  t.is(whole!.data, undefined);
 });
 
 test("a page drops events that Loggia refuses", async (t) => {

@@ -106,8 +106,8 @@ const FAULTS: readonly [unknown, string][] = [
     { text: "x", geo: "here" },
     'geo is "here", <latitude>,<longitude> such as 40.1203,-76.2944, or ip:<address>, is expected',
   ],
-  [{ text: "x".repeat(501) }, "text has 501 characters, at most 500 are allowed"],
-  [{ text: "x", tags: ["t".repeat(201)] }, "tags has 201 characters, at most 200 are allowed"],
+  [{ text: "x".repeat(8_001) }, "text has 8001 characters, at most 8000 are allowed"],
+  [{ text: "x", tags: ["t".repeat(1_001)] }, "tags has 1001 characters, at most 1000 are allowed"],
   [
     { text: "x", created: "soon" },
     'created is "soon", a time such as 2011-06-19T13:54:33.911Z, or milliseconds since 1970, is expected',
@@ -149,7 +149,7 @@ test("a text of a million characters is a bad event whose error event fits the b
   t.deepEqual([body.accepted, body.rejected], [1, 1]);
   const found = await texts(service, 2);
   t.true(found.includes("beside it"));
-  t.true(found.includes("Bad event: text is too long to be read, at most 500 characters are allowed"));
+  t.true(found.includes("Bad event: text is too long to be read, at most 8000 characters are allowed"));
 });
 
 test("created may be slightly ahead of the clock", async (t) => {

@@ -2,6 +2,9 @@ import test from "ava";
 import { createHmac } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
+import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import { payloadOf } from "../../../src/ingest/protocols/hooks/payload.ts";
+import type { Payload } from "../../../src/ingest/protocols/hooks/payload.ts";
 import { KEY, LOG, serviceOf } from "../../support/service.ts";
 import { dataOf, eventsOf, send } from "../posting.ts";
 import { hookPath, makeHook } from "./hooks-made.ts";
@@ -365,11 +368,28 @@ test("long texts are cut and marked", async (t) => {
   const service = await serviceOf(t, "embedded");
   await makeHook(service, "long", { template: { text: "{a}{a}", tags: ["{t}"] } });
   for (const name of ["long", "json"]) {
-    const body = JSON.stringify({ a: "x".repeat(100_000), message: "y".repeat(2_000), t: ["ok"] });
+    const body = JSON.stringify({ a: "x".repeat(100_000), message: "y".repeat(9_000), t: ["ok"] });
     t.is((await send(service, `/1/logs/${LOG}/hooks/${name}`, body, { headers: JSON_TYPE })).status, 200);
   }
   for (const event of await eventsOf(service, 2)) {
-    t.is(event.text.length, 500);
+    t.is(event.text.length, DEFAULT_LIMITS.text);
     t.true(event.tags.includes("cut"));
   }
+});
+
+test("a long form is read in a short time, whatever its fields, and its text to the limit of data", (t) => {
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const read = (body: string): Payload => {
+    const steps = payloadOf({ body: Buffer.from(body), headers });
+    let step = steps.next();
+    while (step.done !== true) step = steps.next();
+    return step.value;
+  };
+  const start_ms = performance.now();
+  const { value, isCut } = read(`first=1&${"a&".repeat(400_000)}`);
+  t.true(performance.now() - start_ms < 2_000);
+  t.true(isCut);
+  t.like(value, { first: "1", a: "" });
+  const text = "\u{1f600}".repeat(DEFAULT_LIMITS.data);
+  t.deepEqual(read(`text=${encodeURIComponent(text)}`).value, { text });
 });

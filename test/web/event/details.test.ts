@@ -37,6 +37,8 @@ test("each value offers the conditions that can be queried", (t) => {
   // A place cannot be used in a condition, but events can be grouped by it.
   t.deepEqual(actionsOf("geo", { shown: "52.52, 13.405", value: null }, null), ["group", "column", "copy"]);
   t.deepEqual(actionsOf("created", { shown: "now", value: null }, null), ["copy"]);
+  const long = "x".repeat(7_500);
+  t.deepEqual(actionsOf("@trace", { shown: long, value: long }, null), ["group", "column", "copy"]);
   t.deepEqual(actionsOf("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
   t.deepEqual(actionLabel("only", "user", "u-1", false), { before: "Only ", name: "u-1" });
   t.deepEqual(actionLabel("column", "user", "u-1", true), { before: "Hide the column" });

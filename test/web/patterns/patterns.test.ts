@@ -28,6 +28,8 @@ test("trends are requested for as many patterns as a query has room for", (t) =>
   t.regex(query, /it''s <n>/);
   t.not(readAsk(query), null);
   t.is(courseQuery("GET events", [], stepOf(RANGE), RANGE, "UTC"), null);
+  const behind = courseQuery("GET events", ["x".repeat(8_000), "short"], stepOf(RANGE), RANGE, "UTC")!;
+  t.regex(behind, /pattern IN \('short'\)/);
 });
 
 test("variable parts of a pattern are distinguished from constant ones", (t) => {

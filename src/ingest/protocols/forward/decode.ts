@@ -6,6 +6,7 @@ import { FluentEntries } from "../fluent-entry.ts";
 import { decodeValue, textOfBytes } from "../msgpack.ts";
 import type { Steps } from "../json-scanner.ts";
 import { tagIfCut } from "../line.ts";
+import { TEXT_KEPT_BYTES } from "../long-json.ts";
 import { endOfValue, headAt } from "../msgpack-scan.ts";
 import { shortValue } from "../msgpack-shorten.ts";
 import type { ShortValue } from "../msgpack-shorten.ts";
@@ -27,7 +28,6 @@ export type ForwardMessage = {
   readonly isLogs: boolean;
 };
 
-const KEPT_BYTES = 64 * 1024;
 /** Size limits of a tag, which each event of a message repeats, and of the options. */
 const LONGEST_TAG = 4 * 1024;
 const LONGEST_OPTION = 64 * 1024;
@@ -159,7 +159,7 @@ function* endOf(entries: Buffer, at: number): Steps<{ end: number; values: numbe
 }
 
 function eventOfBytes(bytes: Buffer, attributes: ReadonlyMap<string, string>, tag: string): ProducerEvent {
-  return eventOfText(bytes.toString("utf8", 0, KEPT_BYTES), { source: tag, attributes });
+  return eventOfText(bytes.toString("utf8", 0, TEXT_KEPT_BYTES), { source: tag, attributes });
 }
 
 function malformed(why: string): LoggiaError {

@@ -16,6 +16,7 @@ import { eventOfText } from "../document.ts";
 import { decompress, encodingOfContent } from "../inflate.ts";
 import type { Steps } from "../json-scanner.ts";
 import { CUT_TAG } from "../line.ts";
+import { TEXT_KEPT_BYTES } from "../long-json.ts";
 import { isPending } from "../protocol.ts";
 import type { ProducerEvent } from "../protocol.ts";
 import { Chunks } from "./chunks.ts";
@@ -26,7 +27,6 @@ const MESSAGE_BYTES = 1024 * 1024;
 const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: true, counted: false });
 /** Limit of the decompressed size of a message. */
 const INFLATED_BYTES = 2 * 1024 * 1024;
-const KEPT_BYTES = 64 * 1024;
 const NAMES = Object.freeze({ title: "GELF", setting: "LOGGIA_GELF" });
 
 /** Listens for GELF at one address. @throws StartError if it cannot listen */
@@ -77,10 +77,10 @@ export function* readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Ste
   if (bytes.length === 0) return null;
   const event = isCut ? null : yield* onlyEventOf(bytes);
   if (event !== null) return { event, secret: null };
-  const text = bytes.toString("utf8", 0, KEPT_BYTES).trim();
+  const text = bytes.toString("utf8", 0, TEXT_KEPT_BYTES).trim();
   if (text === "") return null;
   tally.add("malformed");
-  const tags = isCut || bytes.length > KEPT_BYTES ? [CUT_TAG] : [];
+  const tags = isCut || bytes.length > TEXT_KEPT_BYTES ? [CUT_TAG] : [];
   return { event: eventOfText(text, { tags }), secret: null };
 }
 

@@ -1,4 +1,5 @@
 import type { AttributeValue } from "../../../events/attributes.ts";
+import { HIGHEST_LIMITS } from "../../../events/limits.ts";
 import { SharedParts } from "../../amplification.ts";
 import type { SharedPart } from "../../amplification.ts";
 import { parseTemplate } from "../../../catalog/hook-template.ts";
@@ -11,8 +12,8 @@ import { severityOf } from "../severity.ts";
 import { isTimeExpected, timeOf } from "../times.ts";
 import { follow, headerOf, itemsOf, payloadOf, textOf, MAX_COMMON_LENGTH } from "./payload.ts";
 
-/** Length limit of one value in a field. Fields are shorter unless an operator raised limits. */
-const MAX_VALUE_LENGTH = 32_768;
+/** Length limit of one value in a field: a character has at most two units. */
+const MAX_VALUE_LENGTH = 2 * HIGHEST_LIMITS.data + 1;
 /** Maximum number of attributes around a list that are copied to each of its items. */
 const MAX_COMMON_ATTRIBUTES = 64;
 const MAX_TAGS_OF_VALUE = 50;

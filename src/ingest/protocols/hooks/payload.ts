@@ -4,7 +4,7 @@ import { compactJson } from "../flatten.ts";
 import { AT_ONCE_BYTES, isObject, parseBody, withoutMark } from "../json.ts";
 import { STEP_BYTES } from "../json-scanner.ts";
 import type { Steps } from "../json-scanner.ts";
-import { elementsAt, KEPT_BYTES, readOnly } from "../long-json.ts";
+import { elementsAt, readOnly, TEXT_KEPT_BYTES } from "../long-json.ts";
 import type { LongValue } from "../long-json.ts";
 import { indexIn } from "../lines.ts";
 import { PENDING } from "../protocol.ts";
@@ -32,8 +32,11 @@ const PAYLOAD = "payload=";
 const NEXT_PAYLOAD = Buffer.from(`&${PAYLOAD}`);
 const [BLANK, AMPERSAND, PERCENT, PLUS] = [0x20, 0x26, 0x25, 0x2b];
 const HEX = /^[0-9a-f]{2}$/i;
-/** Bytes read of a long form without JSON: more than an event holds. */
-const KEPT_FORM_BYTES = 64 * 1024;
+/** Forms up to this size are read whole. */
+const SMALL_FORM_BYTES = 64 * 1024;
+/** Bytes and fields read of a long form without JSON: more than an event holds, percent-encoded. */
+const KEPT_FORM_BYTES = 3 * TEXT_KEPT_BYTES;
+const KEPT_FORM_FIELDS = 1_100;
 
 /**
  * Decodes a request: JSON, the JSON field `payload` of a form, any other form, or plain text.
@@ -61,22 +64,33 @@ function* payloadOfText(body: Buffer): Steps<Payload> {
   } catch (error) {
     if (!(error instanceof LoggiaError)) throw error;
   }
-  const text = body.toString("utf8", 0, KEPT_BYTES);
-  if (text.trim() !== "") return { ...whole(text), isCut: body.length > KEPT_BYTES };
+  const text = body.toString("utf8", 0, TEXT_KEPT_BYTES);
+  if (text.trim() !== "") return { ...whole(text), isCut: body.length > TEXT_KEPT_BYTES };
   throw new LoggiaError("bad_body", "The body is empty");
 }
 
 function* payloadOfForm(body: Buffer): Steps<Payload> {
-  const isCut = body.length > KEPT_FORM_BYTES;
+  const kept = body.length <= SMALL_FORM_BYTES ? body : body.subarray(0, endOfFields(body));
+  const isCut = kept.length < body.length;
   const long = isCut ? yield* longPayload(body) : null;
   if (long !== null) return yield* payloadOfJson(yield* decodeField(long));
-  const form = parseForm(isCut ? body.subarray(0, KEPT_FORM_BYTES) : body);
+  const form = parseForm(kept);
   const payload = form.get("payload");
   if (payload !== null) return yield* payloadOfJson(Buffer.from(payload));
   const fields = new Map<string, string>();
   for (const [name, value] of form) if (name !== "apikey" && !fields.has(name)) fields.set(name, value);
   if (fields.size === 0) throw new LoggiaError("bad_body", "The form has no field payload and no other field");
   return { ...whole(Object.fromEntries(fields)), isCut };
+}
+
+/** Returns the end of the part of a long form that is read: parsing many fields takes long. */
+function endOfFields(body: Buffer): number {
+  let end = -1;
+  for (let fields = 0; fields < KEPT_FORM_FIELDS; fields++) {
+    end = body.indexOf(AMPERSAND, end + 1);
+    if (end === -1 || end > KEPT_FORM_BYTES) return Math.min(KEPT_FORM_BYTES, body.length);
+  }
+  return end;
 }
 
 /** Returns the encoded field `payload` of a long form; null if it has none. */

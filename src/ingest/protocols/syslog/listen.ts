@@ -5,10 +5,13 @@ import { listenTcp } from "../../listeners/tcp.ts";
 import type { TcpTimes } from "../../listeners/tcp.ts";
 import { listenUdp } from "../../listeners/udp.ts";
 import type { RouteSettings, SocketSettings } from "../../../settings/listeners.ts";
+import { TEXT_KEPT_BYTES } from "../long-json.ts";
 import { SyslogDecoder } from "./decode.ts";
 
+/** Size limit of the header of a message, with its structured data. */
+const HEADER_BYTES = 64 * 1024;
 /** Longer messages are cut. An event cannot hold more. */
-const MESSAGE_BYTES = 64 * 1024;
+const MESSAGE_BYTES = TEXT_KEPT_BYTES + HEADER_BYTES;
 const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: false, counted: true });
 const NAMES = Object.freeze({ title: "syslog", setting: "LOGGIA_SYSLOG" });
 

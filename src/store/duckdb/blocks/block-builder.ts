@@ -16,6 +16,8 @@ import { TokenList } from "./token-list.ts";
 const REST = 2;
 const REST_LEAST_MS = 5;
 const AGAIN_AFTER_MS = 60_000;
+/** Size of the texts and attributes with which a block has enough, as its rows are held in memory. */
+const BLOCK_BYTES = 16 * 1024 * 1024;
 /** Rows tokenized between yields to other work. */
 const ROWS_A_TURN = 128;
 
@@ -86,13 +88,19 @@ async function fillFirst(database: Database, index: BlockIndex, gap: Gap): Promi
   place?.();
 }
 
-/** Returns the last id of a gap's first block: where it has enough rows, or where the gap ends. */
+/**
+ * Returns the last id of a gap's first block: where it has enough rows or texts, or where the gap
+ * ends.
+ */
 async function endOf(connection: DuckDBConnection, { from, to }: Gap, rows: number): Promise<bigint> {
-  const sql = `select count(*), max(id_hi) from
-    (select id_hi from events where id_hi between $1::ubigint and $2::ubigint order by id_hi limit ${rows})`;
-  const [row] = (await connection.runAndReadAll(sql, [from, to])).getRows() as [bigint, bigint | null][];
-  const [count, last] = row!;
-  return last === null || Number(count) < rows ? to : last;
+  const sql = `select count(*), max(id_hi) filter (has_room), bool_and(has_room) from
+    (select id_hi, coalesce(sum(size) over (order by id_hi rows between unbounded preceding and 1 preceding), 0)
+        < ${BLOCK_BYTES} as has_room from
+      (select id_hi, strlen(text) + coalesce(strlen(attributes), 0) as size from events
+        where id_hi between $1::ubigint and $2::ubigint order by id_hi limit ${rows}))`;
+  const [row] = (await connection.runAndReadAll(sql, [from, to])).getRows() as [bigint, bigint | null, boolean][];
+  const [count, last, isWhole] = row!;
+  return last === null || (isWhole && Number(count) < rows) ? to : last;
 }
 
 async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap, tokens: TokenList): Promise<void> {

@@ -20,7 +20,7 @@ import { TokenList } from "./token-list.ts";
 export type Block = Span & { readonly filter: TokenFilter };
 
 export type BlockOptions = {
-  /** Minimum number of events of a block. */
+  /** Minimum number of events of a block, unless their texts are long. */
   readonly blockRows: number;
   /** Memory limit of filters; the oldest beyond it move to files. */
   readonly filterLimit_bytes: number;
@@ -30,6 +30,9 @@ export type BlockOptions = {
   readonly tableBlocks?: number | undefined;
   readonly log: Logger;
 };
+
+/** Tokens with which a block has enough, as those that wait for it are held in memory. */
+const BLOCK_MAX_TOKENS = 2 ** 20;
 
 /** The events of one write. */
 export type Appended = {
@@ -179,7 +182,8 @@ export class BlockIndex implements AsyncDisposable {
     if (span === null || splitId(span.first).hi < this.#tailFrom) await this.#addLate(connection, ids());
     else this.#extendTailTo(splitId(span.last).hi);
     this.#tailRows += rows;
-    if (this.#tailRows < this.#blockRows || this.#tailLast === null) {
+    const isFull = this.#tailRows >= this.#blockRows || this.#tail.size + tokens.size >= BLOCK_MAX_TOKENS;
+    if (!isFull || this.#tailLast === null) {
       this.#tail.addAll(tokens);
       return null;
     }

@@ -4,7 +4,7 @@ import { numberOf } from "../../../events/attributes.ts";
 import { orderOfGroups } from "../../../query/groups.ts";
 import type { GroupPlan } from "../../../query/plan.ts";
 import { mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
-import { MAX_GROUPS, tooManyGroups } from "../../groups.ts";
+import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { runStatement, rowsOf } from "./run-statement.ts";
 import type { Row } from "./run-statement.ts";
@@ -27,7 +27,12 @@ export async function group(
   if (!("found" in answer)) return answer;
   const { found, keys, isSorted } = answer;
   if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
-  const groups = await mapYielding(await rowsOf(found), (row) => toGroup(row, keys, plan.aggregates.length));
+  const lengths = new GroupLengths();
+  const rows = await rowsOf(found, (row) => {
+    lengths.add(row);
+    if (lengths.isFull) throw tooLongGroups();
+  });
+  const groups = await mapYielding(rows, (row) => toGroup(row, keys, plan.aggregates.length));
   return isSorted ? groups : await sorted(groups, plan);
 }
 

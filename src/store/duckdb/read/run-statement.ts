@@ -49,8 +49,9 @@ function inlineTexts({ sql, values, types }: Statement): string | null {
 /**
  * Returns all rows of a result, which is complete already. The client's readers would fetch each
  * chunk in a separate task of the thread pool.
+ * @param check called with each row; may throw
  */
-export async function rowsOf(result: DuckDBMaterializedResult): Promise<Row[]> {
+export async function rowsOf(result: DuckDBMaterializedResult, check?: (row: Row) => void): Promise<Row[]> {
   const rows: Row[] = [];
   const yielder = new Yielder();
   for (let i = 0; i < result.chunkCount; i++) {
@@ -58,7 +59,9 @@ export async function rowsOf(result: DuckDBMaterializedResult): Promise<Row[]> {
     const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
     for (let row = 0; row < chunk.rowCount; row++) {
       if (row % CHECK_ROWS === 0 && yielder.isDue) await yielder.turn();
-      rows.push(columns.map((column) => column.getItem(row)));
+      const items = columns.map((column) => column.getItem(row));
+      check?.(items);
+      rows.push(items);
     }
   }
   return rows;

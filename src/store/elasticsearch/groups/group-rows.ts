@@ -4,7 +4,7 @@ import { keyOfPeriod } from "../../../query/calendar.ts";
 import { keyOfPlace } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { Aggregate, GroupPlan, Grouping } from "../../../query/plan.ts";
-import { tooManyGroups } from "../../groups.ts";
+import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { valueOf } from "./aggregates.ts";
 import { YieldingTest } from "../search/yielding-test.ts";
@@ -34,6 +34,7 @@ export async function groupsOfRows(
     each.kind === "count" && each.where !== null ? new YieldingTest(testOfEvents(each.where)) : null,
   );
   const makers = plan.aggregates.map(accumulatorOf);
+  const lengths = new GroupLengths(MAX_GROUPS_IN_MEMORY / MAX_GROUPS);
   for await (const row of rows) {
     const isCounted: boolean[] = [];
     for (const test of counted) isCounted.push(test === null || (await test.holds(row)));
@@ -41,12 +42,14 @@ export async function groupsOfRows(
       const name = JSON.stringify(keys);
       let group = groups.get(name);
       if (group === undefined) {
+        lengths.add(keys);
         group = { keys, values: makers.map((make) => make()) };
         groups.set(name, group);
       }
       for (const [i, value] of group.values.entries()) if (isCounted[i]!) value.add(row);
     }
     if (groups.size > MAX_GROUPS_IN_MEMORY) throw tooManyGroups();
+    if (lengths.isFull) throw tooLongGroups();
   }
   return groups.values().map(({ keys, values }) => ({ keys, values: values.map((each) => each.value()) }));
 }

@@ -3,9 +3,9 @@ import type { Client } from "@elastic/elasticsearch";
 import { numberOf } from "../../../events/attributes.ts";
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Ranked } from "../../../query/groups.ts";
-import type { GroupPlan } from "../../../query/plan.ts";
+import type { GroupPlan, Grouping } from "../../../query/plan.ts";
 import { timeBoundsOf } from "../../../query/time-range.ts";
-import { MAX_GROUPS, tooManyGroups } from "../../groups.ts";
+import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
 import type { Group } from "../../store.ts";
 import { computationOf } from "./aggregates.ts";
 import type { Computation } from "./aggregates.ts";
@@ -33,6 +33,8 @@ import { sortYielding } from "../../../scheduling/yielding.ts";
 
 /** Number of groups sorted at once. */
 const PAGE = 10_000;
+/** Groups per request where a key may be as long as a text, so that an answer fits into the memory. */
+const PAGE_OF_TEXTS = 2_500;
 /** Number of parts requested concurrently. */
 const MAX_CONCURRENT_PARTS = 4;
 
@@ -77,20 +79,28 @@ function collectorOf(plan: GroupPlan): Collector {
   const { having } = plan;
   const wanted = plan.take === null ? MAX_GROUPS : plan.skip + plan.take;
   let ranked: Ranked<Group>[] = [];
+  let lengths = new GroupLengths();
   let isEmpty = true;
   const take = (group: Group): void => {
     isEmpty = false;
-    if (having === null || meetsHaving(having, group.values)) ranked.push(rank(group));
+    if (having === null || meetsHaving(having, group.values)) keep(rank(group));
+  };
+  const keep = (one: Ranked<Group>): void => {
+    lengths.add(one.group.keys);
+    lengths.add(one.group.values);
+    ranked.push(one);
   };
   return {
     async add(groups) {
       for (const group of groups) take(group);
-      if (ranked.length <= wanted * 2 + PAGE && ranked.length <= MAX_GROUPS) return;
-      if (wanted >= MAX_GROUPS) throw tooManyGroups();
+      if (ranked.length <= wanted * 2 + PAGE && ranked.length <= MAX_GROUPS && !lengths.isFull) return;
+      if (wanted >= MAX_GROUPS) throw lengths.isFull ? tooLongGroups() : tooManyGroups();
       // More groups may be added during the sort.
       const some = ranked;
       ranked = [];
-      ranked = (await sortYielding(some, compare)).slice(0, wanted).concat(ranked);
+      lengths = new GroupLengths();
+      for (const one of (await sortYielding(some, compare)).slice(0, wanted)) keep(one);
+      if (lengths.isFull) throw tooLongGroups();
     },
     async finish() {
       // Without keys there is always one group.
@@ -165,10 +175,11 @@ type Counting = {
 async function countedGroups(
   search: Searcher,
   plan: GroupPlan,
-  computation: Computation,
+  given: Computation,
   query: Query,
   { tally = { values: 0, most: 0 }, isOneShard = async () => false }: Counting = {},
 ): Promise<Collector> {
+  const computation = plan.by.some(isOfTexts) ? { ...given, page: Math.min(given.page, PAGE_OF_TEXTS) } : given;
   const collector = collectorOf(plan);
   const span = await spanOfGroups(search, plan, query);
   if (span === null) return collector;
@@ -185,6 +196,10 @@ async function countedGroups(
     await Promise.all(some.map((part) => collectPart(search, part, { computation, collector, tally })));
   }
   return collector;
+}
+
+function isOfTexts(by: Grouping): boolean {
+  return by.kind === "field" && (by.field === "text" || by.field === "pattern");
 }
 
 /** Yields a part for each combination of slices. There may be many, so they are created lazily. */
