@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 import { LoggiaError } from "../errors.ts";
 import { quote } from "../events/quote.ts";
+import { needsOwnTurn, ownTurn } from "../scheduling/yielding.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { collect } from "./collect.ts";
 import type { CollectOptions } from "./collect.ts";
@@ -64,7 +65,8 @@ export type ReceiveOptions = Pick<BodyOptions, "limit_bytes" | "deadline_ms" | "
   Pick<CollectOptions, "least_bytes_s">;
 
 /**
- * Reads the body of a request as sent, without decompressing it.
+ * Reads the body of a request as sent, without decompressing it. A body of some kilobytes is
+ * returned in a turn of the event loop of its own.
  * @throws LoggiaError `body_too_large`, `bad_body` (incomplete or too late), `too_many_requests` or
  *   `overloaded` (no memory)
  */
@@ -78,6 +80,7 @@ export async function receiveSent(request: IncomingMessage, options: ReceiveOpti
   const sent = (await receiveAtOnce(request)) ?? (await receive(request, options));
   if (sent.length > limit_bytes) throw tooLarge(limit_bytes);
   if (share !== undefined && sent.length > share.held_bytes) await share.hold(sent.length, gone);
+  if (needsOwnTurn(sent.length)) await ownTurn();
   return sent;
 }
 

@@ -61,6 +61,22 @@ export class Yielder {
   }
 }
 
+/** Length of input, in bytes or units, that is read in well under a millisecond. */
+const SHORT_LENGTH = 4 * 1024;
+
+/** Whether input is so long that it is read in a turn of its own. */
+export function needsOwnTurn(length: number): boolean {
+  return length > SHORT_LENGTH;
+}
+
+/**
+ * Waits for a turn of the event loop in which no other such input is read. Without it, all that
+ * arrives together would be read before anything else.
+ */
+export async function ownTurn(): Promise<void> {
+  await new Yielder(undefined, DECODING).turn();
+}
+
 /**
  * Sorts stably, yielding in between: sorts runs, then merges them. Sorting a hundred thousand long
  * texts at once would block the process for a second.

@@ -66,20 +66,23 @@ test.serial("bodies that are too large, announced or chunked, are 413 and are no
   await assertWell(t, service);
 });
 
-test.serial("a form of as many pairs as fit is parsed quickly", async (t) => {
-  for (const body of ["a&".repeat(65_000), "a=1&".repeat(32_000), "&".repeat(130_000), "=&".repeat(65_000)]) {
-    const best_ms = await bestOf_ms(3_000, async () => {
-      const answer = await fetch(service.postUrl + EVENTS, { method: "POST", body: `apikey=${KEY}&${body}` });
-      t.is(answer.status, 400);
+test.serial("a form of very many pairs is refused before it is parsed", async (t) => {
+  const bodies = [
+    "a&".repeat(600_000),
+    "a&".repeat(65_000),
+    "a=1&".repeat(32_000),
+    "&".repeat(130_000),
+    "=&".repeat(65_000),
+  ];
+  for (const body of bodies) {
+    const best_ms = await bestOf_ms(1_000, async () => {
+      for (const headers of [{}, { "Content-Type": "application/json", "X-API-Key": KEY }]) {
+        const answer = await fetch(service.postUrl + EVENTS, { method: "POST", headers, body });
+        t.is(answer.status, 413);
+      }
     });
-    t.true(best_ms < 3_000, `${Math.round(best_ms)} ms`);
+    t.true(best_ms < 1_000, `${Math.round(best_ms)} ms`);
   }
-  const large = "a&".repeat(600_000);
-  const best_ms = await bestOf_ms(1_000, async () => {
-    for (const headers of [{}, { "Content-Type": "application/json", "X-API-Key": KEY }])
-      t.is((await fetch(service.postUrl + EVENTS, { method: "POST", headers, body: large })).status, 413);
-  });
-  t.true(best_ms < 1_000, `${Math.round(best_ms)} ms`);
   const answer = await fetch(`${service.apiUrl}/1/logs`, {
     method: "POST",
     headers: { Authorization: AUTHORIZATION },

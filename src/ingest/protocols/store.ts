@@ -7,7 +7,7 @@ import type { LogKey } from "../../events/event.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { FairTurns, TurnOptions } from "../../scheduling/fair-turns.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import { DECODING, needsOwnTurn, ownTurn, Yielder } from "../../scheduling/yielding.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { oldestKept, postTimesBy } from "../posting/created.ts";
 import type { WriteCoalescer } from "../write-coalescer.ts";
@@ -85,8 +85,6 @@ const CHUNK_EVENTS = 4_000;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** Bodies up to this size are read at once, without waiting for larger ones. */
 const SMALL_BYTES = 64 * 1024;
-/** Bodies up to this size are read in the turn of the event loop in which they arrive. */
-const TINY_BYTES = 4 * 1024;
 /** Time the rest of a request is retried while the queue is full, in milliseconds. */
 const RETRY_MS = 20_000;
 const PAUSE_MS = 50;
@@ -120,7 +118,7 @@ export async function storeEvents(
     // Other large bodies had their turn first.
     if (isLate(first_ms)) throw tooSlow();
     // Of many requests that arrive at once, each holds the thread in a turn of its own.
-    if (size_bytes > TINY_BYTES) await new Yielder(undefined, DECODING).turn();
+    if (needsOwnTurn(size_bytes)) await ownTurn();
     const reading = begin();
     const items = whileWanted(reading.items, isUnwanted);
     const chunks = new Chunks({ ...reading, items }, producer, options);

@@ -49,3 +49,18 @@ test("a form above its bound is 413", async (t) => {
   const { status, body } = await postForm(service, { text: "x".repeat(largestForm_bytes(DEFAULT_LIMITS)) });
   t.is(status, 413, body);
 });
+
+test("a form of more fields than any event has is 413, whoever sends it", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const url = `${service.postUrl}/1/logs/${LOG}/events`;
+  const post = async (key: string, pairs: number) => {
+    const response = await fetch(url, { method: "POST", body: `apikey=${key}&text=x${"&a=1".repeat(pairs - 2)}` });
+    return { status: response.status, body: await response.text() };
+  };
+  t.is((await post(KEY, 2_000)).status, 201);
+  for (const key of [KEY, "unknown"]) {
+    const { status, body } = await post(key, 2_001);
+    t.is(status, 413);
+    t.regex(body, /A form may hold at most 2000 fields/);
+  }
+});

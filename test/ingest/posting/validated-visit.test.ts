@@ -19,10 +19,10 @@ for (const [form, faults] of [
   ["user=%20%0a", ["user is missing or blank, it must identify the user"]],
   [`user=${"u".repeat(201)}`, ["user has 201 characters, at most 200 are allowed"]],
   [
-    `user=&email=${"e".repeat(255)}&page=${"%F0%9F%98%80".repeat(201)}`,
+    `user=&email=${"e".repeat(255)}&page=${"%F0%9F%98%80".repeat(DEFAULT_LIMITS.page + 1)}`,
     [
       "email has 255 characters, at most 254 are allowed",
-      "page has 201 characters, at most 200 are allowed",
+      `page has ${DEFAULT_LIMITS.page + 1} characters, at most ${DEFAULT_LIMITS.page} are allowed`,
       "user is missing or blank, it must identify the user",
     ],
   ],
