@@ -187,17 +187,15 @@ async function agree(
 ): Promise<void> {
   const what = JSON.stringify(where);
   const key = events[0]!.log;
-  for (const skip of [0, 20]) {
-    const list = listPlan(key, { where, sort: [{ field: "value", direction: "desc" }], skip, take: 30 });
-    const expected = evaluateList(list, events);
-    const page = await store.list(list);
-    t.is(page.total, expected.total, what);
-    t.deepEqual(page.rows, expected.rows, what);
-    t.deepEqual(await store.rows(list), expected.rows, what);
-    const few = await store.list(list, { countUpTo: 60 });
-    t.is(few.total, Math.min(expected.total, 60), what);
-    t.deepEqual(few.rows, expected.rows, what);
-  }
+  const list = listPlan(key, { where, sort: [{ field: "value", direction: "desc" }], skip: 2, take: 30 });
+  const expected = evaluateList(list, events);
+  const page = await store.list(list);
+  t.is(page.total, expected.total, what);
+  t.deepEqual(page.rows, expected.rows, what);
+  t.deepEqual(await store.rows(list), expected.rows, what);
+  const few = await store.list(list, { countUpTo: 60 });
+  t.is(few.total, Math.min(expected.total, 60), what);
+  t.deepEqual(few.rows, expected.rows, what);
   for (const by of [hour(fixedZone(-90)), { kind: "field", field: "source" } as const]) {
     const group = groupPlan(key, { where, by: [by] });
     t.true(groupsAgree(group, await store.group(group), events), what);
