@@ -21,7 +21,7 @@ export const FIRST_BATCH = 16;
 const MOST_BATCH = 500;
 const BATCH_LENGTH = 1_000_000;
 /** The same if all are as long as the longest of the last batch. */
-const LONGEST_BATCH_LENGTH = 4_000_000;
+const LONGEST_BATCH_LENGTH = 2_000_000;
 
 /** Reads events with their data, within the bounds of one query. */
 export class DataReading {

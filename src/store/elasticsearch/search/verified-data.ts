@@ -16,8 +16,10 @@ import { findData } from "./word-queries.ts";
 import type { DataQueries } from "./word-queries.ts";
 import { YieldingTest } from "./yielding-test.ts";
 
-/** Most ids in a query; the engine's default limit for the terms of one. */
+/** Most ids in the queries of a plan; the engine's default limit for the terms of one. */
 const MAX_IDS = 65_536;
+/** Plans with more searches are answered by reading their events: each keeps ids of its own. */
+const MAX_SEARCHES = 16;
 /**
  * Reads the data of the events that words let through, so that queries by id can take the place of
  * the searches of a plan. Other events of the plan, such as those of the other side of an OR, are
@@ -34,6 +36,7 @@ export async function verifyData(
   indices: EarlierIndices,
 ): Promise<VerifiedData | null> {
   const searches = [...new Map(dataSearchesOf(plan).map((each) => [nameOfSearch(each), each])).values()];
+  if (searches.length > MAX_SEARCHES) return null;
   const isIndexed = plan.from.kind === "events";
   const found = searches.map((each) => new DataMatches(each, findData(each, isIndexed, indices), indices));
   const among = and([query, or(found.map(({ undecided }) => undecided))]);
@@ -47,7 +50,7 @@ export async function verifyData(
       await reading.checkTime();
       for (const each of found) await each.add(document);
     }
-    if (found.some(({ isTooMany }) => isTooMany)) return null;
+    if (found.reduce((sum, { idCount }) => sum + idCount, 0) > MAX_IDS) return null;
   }
   return new Map(found.map((each) => [each.name, each.query]));
 }
@@ -76,15 +79,19 @@ class DataMatches {
     const row = toRow(document);
     const forget = provideData(row, document.data ?? "");
     try {
-      const ids = this.#ids[(await this.#test.holds(row)) ? "met" : "unmet"];
-      if (ids.length <= MAX_IDS) ids.push(row.id);
+      const outcome = (await this.#test.holds(row)) ? "met" : "unmet";
+      const ids = this.#ids[outcome];
+      const isNeeded = outcome === "met" || this.#queries.certain === null;
+      if (isNeeded && ids.length <= MAX_IDS) ids.push(row.id);
     } finally {
       forget();
     }
   }
 
-  get isTooMany(): boolean {
-    return this.#ids.met.length > MAX_IDS && (this.#queries.certain !== null || this.#ids.unmet.length > MAX_IDS);
+  /** The number of ids in {@link query}. */
+  get idCount(): number {
+    const { met, unmet } = this.#ids;
+    return this.#queries.certain === null ? Math.min(met.length, unmet.length) : met.length;
   }
 
   /** Finds the events whose data meets the search. */
