@@ -18,7 +18,7 @@ import { uniqueName } from "../../support/temporary.ts";
 import { writeEvents } from "../../support/write-events.ts";
 
 /** `DATA_EVENTS=1000000` measures what the documentation says of a million. */
-const { DATA_EVENTS = "50000" } = process.env;
+const { DATA_EVENTS = "20000" } = process.env;
 const COUNT = Number(DATA_EVENTS);
 const BATCH = 2_000;
 /** One trace of so many has the rare words, and one the words in another order. */

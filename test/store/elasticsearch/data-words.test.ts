@@ -21,7 +21,8 @@ import { uniqueName } from "../../support/temporary.ts";
 import { hour } from "../../support/groups.ts";
 
 const log = pino({ level: "silent" });
-const COUNT = 2_500;
+/** More events than one response of documents with data holds. */
+const COUNT = 600;
 
 if (realEngines) {
   const key = newLog();
@@ -68,7 +69,7 @@ if (realEngines) {
     contains("pool exhausted"),
     contains("exhausted the pool"),
     contains("t"),
-    contains('"job":1234}'),
+    contains('"job":123}'),
     contains("salt"),
     matches("pool exhausted [12]$"),
     not(contains("pool exhausted")),
@@ -153,7 +154,7 @@ if (realEngines) {
         ...made!.mappings,
         _meta: { layout: 3 },
         properties: { ...properties, folded: { properties: others } },
-      } as object,
+      },
     });
   }
 } else {
@@ -196,17 +197,15 @@ async function agree(
   const few = await store.list(list, { countUpTo: 60 });
   t.is(few.total, Math.min(expected.total, 60), what);
   t.deepEqual(few.rows, expected.rows, what);
-  for (const by of [hour(fixedZone(-90)), { kind: "field", field: "source" } as const]) {
-    const group = groupPlan(key, { where, by: [by] });
-    t.true(groupsAgree(group, await store.group(group), events), what);
-    const counted = groupPlan(key, {
-      by: [by],
-      aggregates: [
-        { kind: "count", where },
-        { kind: "distinct", field: "user" },
-      ],
-      having: { kind: "compare", aggregate: 0, op: ">", value: 2 },
-    });
-    t.deepEqual(await store.group(counted), evaluateGroup(counted, events), what);
-  }
+  const group = groupPlan(key, { where, by: [hour(fixedZone(-90))] });
+  t.true(groupsAgree(group, await store.group(group), events), what);
+  const counted = groupPlan(key, {
+    by: [{ kind: "field", field: "source" }],
+    aggregates: [
+      { kind: "count", where },
+      { kind: "distinct", field: "user" },
+    ],
+    having: { kind: "compare", aggregate: 0, op: ">", value: 2 },
+  });
+  t.deepEqual(await store.group(counted), evaluateGroup(counted, events), what);
 }

@@ -117,19 +117,20 @@ async function runExactly<T>(compiled: Compiled, strategies: Strategies<T>): Pro
 async function runOnVerifiedData<T>(
   plan: ListPlan | GroupPlan,
   query: Query,
-  { few: { client, index, names }, exact, exactness }: Strategies<T>,
+  strategies: Strategies<T>,
 ): Promise<{ readonly result: T } | null> {
+  const { client, index, names } = strategies.few;
   const compileWith = (data: VerifiedData): Compiled => compileFilter(plan, "narrow", { ...names, verifiedData: data });
   // Asks only whether the other conditions are exact, so that any query may stand for the searches.
   const anyData: VerifiedData = new Map(dataSearchesOf(plan).map((each) => [nameOfSearch(each), ALL]));
-  if (!compileWith(anyData).exact || !exactness(anyData).isExact) return null;
+  if (!compileWith(anyData).exact || !strategies.exactness(anyData).isExact) return null;
   return withPointInTime(client, index, async (search) => {
     const data = await verifyData(search, plan, query, names);
     if (data === null) return null;
     const compiled = compileWith(data);
-    const inDoubt = [...(compiled.doubts ?? []), ...exactness(data).doubts];
+    const inDoubt = [...(compiled.doubts ?? []), ...strategies.exactness(data).doubts];
     if (inDoubt.length > 0 && (await isFound(search, and([compiled.query, or(inDoubt)])))) return null;
-    return { result: await exact(compiled.query, search, data) };
+    return { result: await strategies.exact(compiled.query, search, data) };
   });
 }
 
