@@ -10,6 +10,7 @@ export const STATUS_OF_CODE = {
   bad_event: 400,
   bad_user: 400,
   unsupported: 400,
+  too_wide: 400,
   unauthorized: 401,
   forbidden: 403,
   path_not_found: 404,

@@ -117,6 +117,8 @@ function inApiOf(client: Client, log: Logger): Send {
 type RequestContext = {
   /** Fires when the operation's deadline has passed or its client has disconnected. */
   readonly signal?: AbortSignal;
+  /** When most of the operation's time is over, as `performance.now` tells time. */
+  readonly nearlyOver_ms?: number;
   /** False: requests wait for unresponsive nodes until their own timeouts. Default: true */
   readonly failsFast?: boolean;
 };
@@ -145,7 +147,7 @@ export async function withTimeout<T>(timeout_ms: number, work: () => Promise<T>,
   const timer = setTimeout(() => timeout.abort(tookTooLong(timeout_ms)), timeout_ms);
   const signal = gone === undefined ? timeout.signal : AbortSignal.any([timeout.signal, gone]);
   try {
-    return await context.run({ signal }, work);
+    return await context.run({ signal, nearlyOver_ms: performance.now() + timeout_ms * NEARLY_OVER }, work);
   } catch (error) {
     if (isGone()) throw new ClientGone();
     if (!timeout.signal.aborted || !(error instanceof errors.RequestAbortedError)) throw error;
@@ -153,6 +155,14 @@ export async function withTimeout<T>(timeout_ms: number, work: () => Promise<T>,
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The share of an operation's time after which only its end should follow. */
+const NEARLY_OVER = 5 / 6;
+
+/** Whether most of the time of the current {@link withTimeout} is over: long work then ends early. */
+export function isNearlyOver(): boolean {
+  return performance.now() > (context.getStore()?.nearlyOver_ms ?? Infinity);
 }
 
 function tookTooLong(timeout_ms: number): LoggiaError {

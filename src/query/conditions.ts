@@ -8,7 +8,7 @@ import type { FieldInfo, Table } from "./fields.ts";
 import { compareLevel, LEVEL_CHOICES, rankOfLevel } from "./levels.ts";
 import { planNear, planWithin } from "./places.ts";
 import { isAttribute } from "./plan.ts";
-import type { AttributeField, ComparisonOp, Condition } from "./plan.ts";
+import type { AttributeField, ComparisonOp, Condition, SearchedField } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex/regex.ts";
 import type { ExpressionSizes } from "./regex/regex.ts";
 import type { CompareOp, Expression, Literal, Name, Occurs, Span, StringLiteral } from "./syntax.ts";
@@ -150,7 +150,7 @@ function attributeText<Field extends string>(context: Context<Field>, field: Fie
 
 function checkPlace<Field extends string>(context: Context<Field>, name: Name, operator: string): void {
   const info = lookUp(context, name);
-  if (info.type === "presence" && info.field === "geo") return;
+  if (info.type === "presence") return;
   const hint = context.table.fields.has("geo") ? "Use geo." : null;
   throw fault(context, name.span, `${operator} needs a place, and ${name.text} holds none`, hint);
 }
@@ -160,7 +160,7 @@ function planContains<Field extends string>(
   name: Name,
   literal: StringLiteral,
 ): Condition<Field> {
-  const field = textField(context, name, "CONTAINS");
+  const field = searchedField(context, name, "CONTAINS");
   if (literal.value === "") throw fault(context, literal.span, "CONTAINS needs at least one character");
   return { kind: "contains", field, value: literal.value };
 }
@@ -170,7 +170,7 @@ function planMatches<Field extends string>(
   name: Name,
   literal: StringLiteral,
 ): Condition<Field> {
-  const field = textField(context, name, "MATCHES");
+  const field = searchedField(context, name, "MATCHES");
   const expression = checkExpression(literal.value, context.expressions);
   if (expression.kind === "ok") return matchCondition(field, literal.value);
   const start =
@@ -204,16 +204,21 @@ function comparedField<Field extends string>(context: Context<Field>, name: Name
     const hint = "Compare it: level >= 'warn'. Or test the tags.";
     throw fault(context, name.span, "a level is compared as a whole", hint);
   }
-  if (info.type !== "presence") return info;
-  throw fault(
-    context,
-    name.span,
-    `${info.field} cannot be compared`,
-    `Test whether it is present: ${info.field} IS NOT NULL.`,
-  );
+  if (info.type !== "presence" && info.type !== "searched") return info;
+  const hint =
+    info.type === "searched"
+      ? "Search it: data CONTAINS '…' or data MATCHES '…'."
+      : `Test whether it is present: ${info.field} IS NOT NULL.`;
+  throw fault(context, name.span, `${info.field} cannot be compared`, hint);
 }
 
-function textField<Field extends string>(context: Context<Field>, name: Name, operator: string): Field {
+function searchedField<Field extends string>(
+  context: Context<Field>,
+  name: Name,
+  operator: string,
+): SearchedField<Field> {
+  const info = lookUp(context, name);
+  if (info.type === "searched") return info.field;
   const { type, field } = comparedField(context, name);
   if (type === "text" || type === "attribute") return field;
   throw fault(context, name.span, `${operator} needs a field that holds text, and ${field} holds a ${type}`);

@@ -7,8 +7,10 @@ import type { Name } from "./syntax.ts";
 /** Type of a field, and its name in plans. */
 export type FieldInfo<Field extends string> =
   | { readonly type: "text" | "number" | "date" | "attribute"; readonly field: Field }
-  /** The field can only be tested for presence. */
-  | { readonly type: "presence"; readonly field: "geo" | "data" }
+  /** The field can be tested for presence, and located. */
+  | { readonly type: "presence"; readonly field: "geo" }
+  /** The field can be tested for presence, and searched. */
+  | { readonly type: "searched"; readonly field: "data" }
   /** The level that tags name. */
   | { readonly type: "level" }
   /** The field is shown, but cannot be used in conditions. */
@@ -36,7 +38,7 @@ export const EVENTS: Table<ConditionField> = {
     ["log", { type: "text", field: "log" }],
     ["class", { type: "text", field: "class" }],
     ["level", { type: "level" }],
-    ["data", { type: "presence", field: "data" }],
+    ["data", { type: "searched", field: "data" }],
     ["geo", { type: "presence", field: "geo" }],
     ["value", { type: "number", field: "value" }],
     ["user", { type: "text", field: "user" }],

@@ -232,11 +232,11 @@ export type Comparison<Field extends string = ConditionField> =
   /** `created` in milliseconds since the Unix epoch; `value` in its own unit. */
   | { readonly kind: "number"; readonly field: Field; readonly op: ComparisonOp; readonly value: number }
   /** The field contains this non-empty text, ignoring case: `matches` with the text quoted. */
-  | { readonly kind: "contains"; readonly field: Field; readonly value: string }
+  | { readonly kind: "contains"; readonly field: SearchedField<Field>; readonly value: string }
   /**
    * An RE2 expression matches anywhere in the field, ignoring case. The front end has validated it.
    */
-  | { readonly kind: "matches"; readonly field: Field; readonly pattern: string }
+  | { readonly kind: "matches"; readonly field: SearchedField<Field>; readonly pattern: string }
   /** The field is absent: "", null, no tag, no place, no data. */
   | { readonly kind: "absent"; readonly field: Field | "geo" | "data" }
   /** The place lies inside, edges included. The box crosses 180° if `west` > `east`. Degrees. */
@@ -251,6 +251,33 @@ export type Comparison<Field extends string = ConditionField> =
   | { readonly kind: "geo-near"; readonly lat: number; readonly lon: number; readonly km: number }
   /** The record's id is larger than this id, which need not exist. */
   | { readonly kind: "accepted-after"; readonly id: EventId };
+
+/** A field whose text can be searched. `data` can be searched, but neither compared nor sorted. */
+export type SearchedField<Field extends string = ConditionField> = Field | "data";
+
+/** A condition that searches the data of an event. */
+export type DataSearch = Extract<Comparison, { kind: "contains" | "matches" }> & { readonly field: "data" };
+
+/** Returns whether a comparison searches the data of an event. */
+export function isDataSearch(comparison: Comparison): comparison is DataSearch {
+  return (comparison.kind === "contains" || comparison.kind === "matches") && comparison.field === "data";
+}
+
+/** Returns the searches of data in the condition of a plan and in those of its counts. */
+export function dataSearchesOf(plan: ListPlan | GroupPlan): DataSearch[] {
+  const counted =
+    plan.kind === "list"
+      ? []
+      : plan.aggregates.flatMap((each) => (each.kind === "count" && each.where !== null ? [each.where] : []));
+  const found: DataSearch[] = [];
+  for (const condition of [plan.where, ...counted]) {
+    someComparison(condition, (each) => {
+      if (isDataSearch(each)) found.push(each);
+      return false;
+    });
+  }
+  return found;
+}
 
 export const EARTH_RADIUS_KM = 6_371.0088;
 

@@ -80,16 +80,17 @@ for (const kind of KINDS) {
     const lines = await open(
       t,
       service,
-      `query=${encodeURIComponent("GET events WHERE source = 'db' COLUMNS(text)")}`,
+      `query=${encodeURIComponent("GET events WHERE source = 'db' OR data CONTAINS 'pool exhausted' COLUMNS(text)")}`,
       {
         Accept: "application/x-ndjson",
       },
     );
     await until(() => lines.text() !== "", { what: "the beginning" });
-    await say(service, "not this", { source: "web" });
+    await say(service, "not this", { source: "web", data: "exhausted pool" });
     await say(service, "this", { source: "db" });
-    await until(() => lines.text().trim() !== "", { what: "the event" });
-    t.is(lines.text().trim(), '{"text":"this"}');
+    await say(service, "and this", { data: "Pool Exhausted" });
+    await until(() => lines.text().trim().includes("\n"), { what: "the events" });
+    t.is(lines.text().trim(), '{"text":"this"}\n{"text":"and this"}');
   });
 }
 

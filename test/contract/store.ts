@@ -1,5 +1,6 @@
 import { classesContract } from "./store-classes.ts";
 import { conditionContract } from "./store-conditions.ts";
+import { dataContract } from "./store-data.ts";
 import { deletionsContract } from "./store-deletions.ts";
 import { differentialContract } from "./store-differential.ts";
 import { documentationContract } from "./store-documentation.ts";
@@ -22,6 +23,7 @@ export function storeContract(adapter: StoreAdapter): void {
   deletionsContract(adapter);
   classesContract(adapter);
   conditionContract(adapter);
+  dataContract(adapter);
   listContract(adapter);
   longTextsContract(adapter);
   groupKeyContract(adapter);

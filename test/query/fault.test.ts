@@ -82,6 +82,10 @@ const FAULTS: readonly MarkedFault[] = [
   ["GET events WHERE value = [1e999]", "the number is too large."],
   ["GET events WHERE [value] CONTAINS '4'", "CONTAINS needs a field that holds text, and value holds a number."],
   ["GET events WHERE [created] MATCHES '4'", "MATCHES needs a field that holds text, and created holds a date."],
+  ["GET events WHERE [data] = 'x'", "data cannot be compared. Search it: data CONTAINS '…' or data MATCHES '…'."],
+  ["GET events WHERE [data] IN ('x')", "data cannot be compared. Search it: data CONTAINS '…' or data MATCHES '…'."],
+  ["GET events WHERE data CONTAINS ['']", "CONTAINS needs at least one character."],
+  ["GET events WHERE [geo] CONTAINS '1'", "geo cannot be compared. Test whether it is present: geo IS NOT NULL."],
   ["GET events WHERE [geo] = '1,2'", "geo cannot be compared. Test whether it is present: geo IS NOT NULL."],
   [
     "GET events WHERE [bookmarks] IS NULL",

@@ -59,6 +59,7 @@ const WORDS = [
   "naïve",
   "naïve",
 ];
+const DATA = ["@html\n<b>x</b>", ...WORDS.map((word) => `${word}\n    at ${word} (pool.ts:4711)`)];
 const TAGS = ["error", "Error", "warn", "a-1", "straße", "ς", "K", "\u{1f600}"];
 const SOURCES = ["", "", "web-1", "Web-1", "db", "ſ", "İ", "\u{10400}"];
 const USERS = ["", "ann", "ANN", "bob@example.com", "Å"];
@@ -162,7 +163,7 @@ export function storedEvent(logs: readonly LogKey[]): fc.Arbitrary<StoredEvent> 
       user: fc.constantFrom(...USERS),
       value: fc.option(values),
       geo: geos,
-      data: fc.option(fc.oneof(anyText({ minLength: 1 }), fc.constant("@html\n<b>x</b>"))),
+      data: fc.option(fc.oneof(anyText({ minLength: 1 }), fc.constantFrom(...DATA))),
       class: fc.constantFrom(...CLASSES),
       attributes,
     })
@@ -273,6 +274,7 @@ function leafConditions(logs: readonly LogKey[]): fc.Arbitrary<Condition> {
       ),
     }),
     { weight: 3, arbitrary: attributeConditions },
+    dataConditions,
     placeConditions,
     moments.map((moment) => ({ kind: "accepted-after" as const, id: eventId(moment, 0x80000, 0) })),
   );
@@ -290,6 +292,18 @@ const placeConditions: fc.Arbitrary<Condition> = fc.oneof(
     lat: fc.constantFrom(40.1203, -17.8, -90, 0),
     lon: fc.constantFrom(-76.2944, 180, -179.9, 0),
     km: fc.constantFrom(0.001, 9, 12, 200, 9_000, 25_000),
+  }),
+);
+
+const dataConditions: fc.Arbitrary<Condition> = fc.oneof(
+  fc
+    .oneof(fc.constantFrom(...WORDS, ...DATA), anyText({ minLength: 1 }))
+    .chain(pieceOf)
+    .map((value) => ({ kind: "contains" as const, field: "data" as const, value })),
+  fc.record({
+    kind: fc.constant("matches" as const),
+    field: fc.constant("data" as const),
+    pattern: fc.oneof(fc.constantFrom(...PATTERNS, "pool\\.ts", "at .*4711\\)$"), expressions),
   }),
 );
 

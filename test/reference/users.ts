@@ -54,9 +54,9 @@ function holds(condition: UserCondition, user: TrackedUser): boolean {
     case "number":
       return compares(condition.op, Number(user[condition.field]) - condition.value);
     case "contains":
-      return found(RE2JS.quote(condition.value), String(user[condition.field]));
+      return found(RE2JS.quote(condition.value), String(user[condition.field as UserField]));
     case "matches":
-      return found(condition.pattern, String(user[condition.field]));
+      return found(condition.pattern, String(user[condition.field as UserField]));
     case "absent":
       return user[condition.field as UserField] === "";
     case "geo-within":

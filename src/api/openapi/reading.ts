@@ -298,7 +298,7 @@ export const READING: Readonly<Record<string, Operation>> = {
         headers: ["X-Loggia-Hint"],
       },
     },
-    errors: ["log_not_found", "saved_query_not_found", "bad_query", "unsupported"],
+    errors: ["log_not_found", "saved_query_not_found", "bad_query", "too_wide", "unsupported"],
   },
   "GET /1/logs/:log/tail": {
     id: "tailEvents",
@@ -313,7 +313,7 @@ export const READING: Readonly<Record<string, Operation>> = {
         headers: ["X-Loggia-Hint"],
       },
     },
-    errors: ["log_not_found", "saved_query_not_found", "bad_query", "unsupported"],
+    errors: ["log_not_found", "saved_query_not_found", "bad_query", "too_wide", "unsupported"],
   },
   "GET /1/logs/:log/query": {
     id: "query",
@@ -328,6 +328,6 @@ export const READING: Readonly<Record<string, Operation>> = {
         headers: ["X-Total-Count", "X-Total-At-Least", "X-Loggia-Hint"],
       },
     },
-    errors: ["saved_query_not_found", "log_not_found", "bad_query", "unsupported"],
+    errors: ["saved_query_not_found", "log_not_found", "bad_query", "too_wide", "unsupported"],
   },
 };

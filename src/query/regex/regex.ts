@@ -1,6 +1,6 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
 
-import type { Condition } from "../plan.ts";
+import type { Condition, SearchedField } from "../plan.ts";
 import { piecesOf } from "./pieces.ts";
 import { compileAsIs, parseTree, TreeTooLargeError } from "./tree.ts";
 
@@ -109,8 +109,13 @@ function failsAlike(source: string, error: Error): boolean {
 }
 
 /** Returns the cheapest condition that means finding an expression. @param pattern checked */
-export function matchCondition<Field extends string>(field: Field, pattern: string): Condition<Field> {
+export function matchCondition<Field extends string>(field: SearchedField<Field>, pattern: string): Condition<Field> {
   return isPlain(pattern) ? { kind: "contains", field, value: pattern } : { kind: "matches", field, pattern };
+}
+
+/** Returns the expression that finds a text. */
+export function quoteExpression(text: string): string {
+  return RE2JS.quote(text);
 }
 
 /** Returns whether an expression is literal text. */

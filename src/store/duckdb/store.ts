@@ -8,6 +8,7 @@ import type { LogKey, StoredEvent } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Visit } from "../../events/visit.ts";
 import type { Position } from "../../bus/bus.ts";
+import type { GroupPlan, ListPlan } from "../../query/plan.ts";
 import { MAX_LISTED_ATTRIBUTES } from "../store.ts";
 import type { Alert, PreparedEvents, Store, WriteOutcome } from "../store.ts";
 import { AttributeColumns } from "./attributes.ts";
@@ -24,6 +25,7 @@ import { LogNumbers } from "./logs.ts";
 import { AnnotatedLogs } from "./annotated-logs.ts";
 import { attributeNames, listFields } from "./read/fields.ts";
 import { DuckdbEvents } from "./write/prepared.ts";
+import { runWithinTime } from "./read/data-search.ts";
 import { group } from "./read/group.ts";
 import * as list from "./read/list.ts";
 import * as read from "./read/read.ts";
@@ -102,6 +104,9 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const builder = opening.use(new BlockBuilder(database, statistics.blocks, log));
   const writer = new Writer(database, statistics);
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
+  const extentOf = () => reading((connection) => statistics.extent(connection));
+  const readingPlan = <T>(plan: ListPlan | GroupPlan, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> =>
+    runWithinTime(plan, () => reading(work), extentOf);
   const annotate: Database["write"] = (work) => database.write(work, "marks").catch(rethrow);
   const closing = opening.move();
   builder.start();
@@ -114,9 +119,9 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writes: () => writer.writes,
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
     list: (plan, { countUpTo = Infinity } = {}) =>
-      reading((connection) => list.list(connection, plan, countUpTo, statistics)),
-    rows: (plan) => reading((connection) => list.rows(connection, plan, statistics)),
-    group: (plan) => reading((connection) => group(connection, plan, statistics)),
+      readingPlan(plan, (connection) => list.list(connection, plan, countUpTo, statistics)),
+    rows: (plan) => readingPlan(plan, (connection) => list.rows(connection, plan, statistics)),
+    group: (plan) => readingPlan(plan, (connection) => group(connection, plan, statistics)),
     users: (plan) => reading((connection) => users(connection, plan)),
     fields: (question) => reading((connection) => listFields(connection, question, statistics, listedAttributes)),
     attributeNames: (key) =>

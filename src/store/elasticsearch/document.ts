@@ -5,7 +5,7 @@ import { patternOf } from "../../events/pattern.ts";
 import { fold, wellFormed } from "../../events/text.ts";
 import { ATTRIBUTES, indexAttributes } from "./attributes.ts";
 import type { AttributeIndex } from "./attributes.ts";
-import { digitsOf, isOdd } from "./text-index/words.ts";
+import { digitsOf, digitsOfData, isOdd, isOddData } from "./text-index/words.ts";
 
 /**
  * Document of an index: an event, or with `owner` a user's copy of one. Absent values are left out.
@@ -39,10 +39,13 @@ export type Document = {
     tags?: readonly string[];
     /** Runs of digits of an event's text, see `words.ts`. */
     digits?: string;
+    /** Runs of digits of an event's data. */
+    dataDigits?: string;
   };
 };
 
-type Flag = "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT | typeof SEEN | SeenBy;
+type Flag =
+  "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT | typeof DATA_WORDS | typeof ODD_DATA | typeof SEEN | SeenBy;
 /** Marks an alert that its user has seen. `SeenBy` also names the bulk change that marked it. */
 export const SEEN = "seen";
 export type SeenBy = `${typeof SEEN}:${string}`;
@@ -50,10 +53,16 @@ export type SeenBy = `${typeof SEEN}:${string}`;
 export const ADDRESS = "geo-address";
 /** Marks a text that the index of words may tokenize differently. */
 export const ODD_TEXT = "odd-text";
+/** Marks an event whose data is in the index of words. Documents of earlier releases lack it. */
+export const DATA_WORDS = "data-words";
+/** Marks data that the index of words may tokenize differently. */
+export const ODD_DATA = "odd-data";
 
 export const MARKER = "{}";
 /** Source filter for many rows. Rows contain neither folded forms nor data. */
 export const ROW_SOURCE = { excludes: ["data", "folded", ATTRIBUTES, "place"] };
+/** Source filter for rows whose data is tested. */
+export const TESTED_SOURCE = { excludes: ["folded", ATTRIBUTES, "place"] };
 
 /**
  * Returns the source filter for a few rows. A filter makes Elasticsearch parse each document, which
@@ -113,11 +122,12 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
     attributes: event.attributes ?? undefined,
     indexed: event.attributes === null ? undefined : indexAttributes(event.attributes, hasColumns),
     data: event.data === null ? undefined : wellFormed(event.data),
-    has: flagsOf(event, text, seen),
+    has: flagsOf(event, { text, seen, isCopy: owner !== undefined }),
     owner,
     folded: {
       text,
       digits: text === undefined || owner !== undefined ? undefined : digitsOf(text),
+      dataDigits: event.data === null || owner !== undefined ? undefined : digitsOfData(event.data),
       link: folded(texts.link),
       hash: folded(texts.hash),
       pattern: folded(texts.pattern),
@@ -163,13 +173,17 @@ function folded(text: string | undefined): string | undefined {
   return text === undefined ? undefined : fold(text);
 }
 
+type Flagged = { readonly text: string | undefined; readonly seen: readonly Flag[]; readonly isCopy: boolean };
+
 function flagsOf(
   { data, geo }: Pick<StoredEvent, "data" | "geo">,
-  text: string | undefined,
-  seen: readonly Flag[],
+  { text, seen, isCopy }: Flagged,
 ): Flag[] | undefined {
   const flags: Flag[] = [...seen];
   if (data !== null) flags.push("data");
+  // Copies are few, and have no index of words.
+  if (data !== null && !isCopy) flags.push(DATA_WORDS);
+  if (data !== null && !isCopy && isOddData(data)) flags.push(ODD_DATA);
   if (geo !== null) flags.push("geo");
   if (geo !== null && "ip" in geo) flags.push(ADDRESS);
   if (text !== undefined && isOdd(text)) flags.push(ODD_TEXT);

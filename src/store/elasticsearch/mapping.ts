@@ -7,7 +7,11 @@ import { ATTRIBUTES, columnOf } from "./attributes.ts";
 import type { ColumnKind } from "./attributes.ts";
 
 /** Incremented when documents or mappings become incompatible with earlier releases. */
-export const LAYOUT_VERSION = 3;
+export const LAYOUT_VERSION = 4;
+/** The layout from which on documents have a pattern and a point. */
+const LAYOUT_OF_PATTERNS = 3;
+/** The layout from which on data is in the index of words. */
+const LAYOUT_OF_DATA_WORDS = 4;
 
 /**
  * Names of indices. Events, alerts and visits are in monthly indices by the month of acceptance,
@@ -33,6 +37,8 @@ export type Names = {
   readonly wordless: readonly string[];
   /** Indices with documents without a pattern and a point, see {@link earlierIndices}. */
   readonly earlier: readonly string[];
+  /** Indices with documents whose data is not in the index of words, see {@link earlierIndices}. */
+  readonly dataWordless: readonly string[];
   /** Index of the rebuild lock, see `lock.ts`. */
   readonly rebuild: string;
   /** Alias of all indices that are being built. */
@@ -60,6 +66,7 @@ export function namesIn(namespace: string): Names {
     visitsOf: (id) => `${visits}-${monthOf(id)}`,
     wordless: [],
     earlier: [],
+    dataWordless: [],
     rebuild: `${namespace}-rebuild`,
     building: `${namespace}-building`,
     custom: `${namespace}-*@custom`,
@@ -147,28 +154,45 @@ export async function wordlessIndices(client: Client, names: Names): Promise<str
     .map(([index]) => index);
 }
 
+/** Indices with documents of an earlier release. */
+export type EarlierIndices = Pick<Names, "earlier" | "dataWordless">;
+
 /**
  * Updates the mappings of indices of an earlier release to take current documents. Their existing
  * documents stay as they are.
  * @returns these indices
  */
-export async function earlierIndices(client: Client, names: Names): Promise<string[]> {
+export async function earlierIndices(client: Client, names: Names): Promise<EarlierIndices> {
   const kinds = [names.events, names.alerts, names.bookmarks];
   const found = await client.indices.getMapping({
     index: kinds,
     ignore_unavailable: true,
     allow_no_indices: true,
-    filter_path: ["*.mappings._meta", "*.mappings.dynamic", "*.mappings.properties.place.type"],
+    filter_path: [
+      "*.mappings._meta",
+      "*.mappings.dynamic",
+      "*.mappings.properties.place.type",
+      "*.mappings.properties.data.type",
+    ],
   });
-  const earlier = Object.entries(found).filter(([, { mappings }]) => layoutOf(mappings) < LAYOUT_VERSION);
-  const lacking = earlier.filter(([, { mappings }]) => mappings.properties?.["place"] === undefined);
-  for (const [index] of lacking) {
-    // An index that retention removes meanwhile needs no update.
-    const ignoring = { ignore: [404] };
-    await client.indices.putSettings({ index, settings: FIELD_LIMITS }, ignoring);
-    await client.indices.putMapping({ index, ...ADDED_MAPPINGS }, ignoring);
+  const indices = Object.entries(found).map(([index, { mappings }]) => ({ index, mappings }));
+  const before = (layout: number) => indices.filter(({ mappings }) => layoutOf(mappings) < layout);
+  const [earlier, dataWordless] = [before(LAYOUT_OF_PATTERNS), before(LAYOUT_OF_DATA_WORDS)].map((some) =>
+    some.map(({ index }) => index),
+  ) as [string[], string[]];
+  // An index that retention removes meanwhile needs no update.
+  const ignoring = { ignore: [404] };
+  for (const { index, mappings } of before(LAYOUT_VERSION)) {
+    if (mappings.properties?.["place"] === undefined) {
+      await client.indices.putSettings({ index, settings: FIELD_LIMITS }, ignoring);
+      await client.indices.putMapping({ index, ...ADDED_MAPPINGS }, ignoring);
+    }
+    const isOfEvents = placeOfIndex(index).startsWith(`${names.events}-`);
+    if (isOfEvents && mappings.properties?.["data"] === undefined) {
+      await client.indices.putMapping({ index, properties: DATA_WORDS_MAPPINGS }, ignoring);
+    }
   }
-  return earlier.map(([index]) => index);
+  return { earlier, dataWordless };
 }
 
 function layoutOf({ _meta: meta }: estypes.MappingTypeMapping): number {
@@ -237,7 +261,7 @@ const ADDED_MAPPINGS = {
 
 /**
  * Fields hold posted values; `folded` holds the forms that are compared. Absent values are left out
- * of a document. Unlisted fields (`data`, `attributes`) are stored and never indexed.
+ * of a document. Unlisted fields (`attributes`, and in copies `data`) are stored and never indexed.
  */
 const MAPPINGS = {
   dynamic: false,
@@ -274,11 +298,23 @@ const MAPPINGS = {
 
 /** Word fields, for selective searches. Only events have them, not users' copies. */
 const WORDS = { text: { ...column, fields: { letters: words("simple") } }, digits: words("whitespace") };
+/** Data has word fields alone: it is neither shown in lists nor sorted or grouped. */
+const DATA_WORDS_MAPPINGS = {
+  data: words("simple"),
+  folded: { properties: { dataDigits: words("whitespace") } },
+} satisfies estypes.MappingTypeMapping["properties"];
 const EVENT_MAPPINGS: estypes.MappingTypeMapping = {
   ...MAPPINGS,
   properties: {
     ...MAPPINGS.properties,
-    folded: { properties: { ...MAPPINGS.properties.folded.properties, ...WORDS } },
+    data: DATA_WORDS_MAPPINGS.data,
+    folded: {
+      properties: {
+        ...MAPPINGS.properties.folded.properties,
+        ...WORDS,
+        ...DATA_WORDS_MAPPINGS.folded.properties,
+      },
+    },
   },
 };
 

@@ -88,7 +88,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     await withoutFailFast(async () => {
       await putTemplates(client, names, options);
       names = { ...names, wordless: await wordlessIndices(client, names) };
-      names = { ...names, earlier: await earlierIndices(client, names) };
+      names = { ...names, ...(await earlierIndices(client, names)) };
     });
   } catch (error) {
     throw error instanceof StartError ? error : translateElasticsearchError(error);

@@ -151,11 +151,12 @@ function typedCondition(isNot: boolean, written: string, sign: string, value: st
   const field = fieldName(name);
   const info = EVENTS.fields.get(field);
   const type = isAttribute(field) ? "attribute" : (info?.type ?? "shown");
-  if (type !== "text" && type !== "number" && type !== "attribute") return null;
-  if (sign === ":~" || (sign === ":" && field === "text")) {
+  if (type !== "text" && type !== "number" && type !== "attribute" && type !== "searched") return null;
+  if (sign === ":~" || (sign === ":" && (field === "text" || type === "searched"))) {
     if (type === "number" || value === "") return null;
     return `${writeField(field)} ${isNot ? "NOT " : ""}CONTAINS ${writeString(value)}`;
   }
+  if (type === "searched") return null;
   const isNumber = TYPED_NUMBER.test(value);
   if (type === "number" && !isNumber) return null;
   if (sign === ":" || sign === "=" || sign === "!=") {

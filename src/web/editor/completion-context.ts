@@ -157,9 +157,7 @@ function ofCondition(inner: readonly Token[], fields: "compared" | null, rest: r
   if (last === undefined || joins(last)) return operand;
   if (isWord(last, "NOT")) {
     if (previous !== undefined && isWord(previous, "IS")) return { words: ["NULL"] };
-    return joins(previous) || isWord(previous!, "NOT")
-      ? operand
-      : { words: isPlace(previous!) ? ["WITHIN (", "NEAR ("] : ["IN (", "CONTAINS", "MATCHES"] };
+    return joins(previous) || isWord(previous!, "NOT") ? operand : { words: negatedTestsOf(previous!) };
   }
   if (isSymbol(last, "+") || isSymbol(last, "-"))
     return previous !== undefined && compareOp(previous) === null ? { words: STEPS } : {};
@@ -181,10 +179,21 @@ function isPlace(field: Token): boolean {
   return fieldName(field.value) === "geo";
 }
 
+function isData(field: Token): boolean {
+  return fieldName(field.value) === "data";
+}
+
+/** Returns the tests that may follow a field and NOT. */
+function negatedTestsOf(field: Token): string[] {
+  if (isPlace(field)) return ["WITHIN (", "NEAR ("];
+  return isData(field) ? ["CONTAINS", "MATCHES"] : ["IN (", "CONTAINS", "MATCHES"];
+}
+
 function operatorsOf(field: Token, fields: "compared" | null): Expected {
   if (fields === null) return { words: [">", ">=", "<", "<=", "=", "!=", "IS NULL"] };
   const name = fieldName(field.value);
   if (isPlace(field)) return { words: ["NEAR (", "WITHIN (", "IS NULL", "IS NOT NULL"] };
+  if (isData(field)) return { words: ["CONTAINS", "MATCHES", "IS NULL", "IS NOT NULL"] };
   const isOrdered = name === "value" || name === "count" || name === "level" || DATES.has(name);
   const comparisons = isOrdered ? [">=", "<", "=", "!="] : ["=", "!=", "CONTAINS", "IN (", "MATCHES"];
   return { words: [...comparisons, "IS NULL", "IS NOT NULL"] };

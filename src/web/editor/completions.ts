@@ -24,7 +24,13 @@ export type CompletionData = {
 export const NO_COMPLETION_DATA: CompletionData = { fields: [], values: [], classes: [] };
 
 const MOST_COMPLETIONS = 50;
-const KINDS: Readonly<Record<string, string>> = { date: "time", presence: "", attribute: "", boolean: "true or false" };
+const KINDS: Readonly<Record<string, string>> = {
+  date: "time",
+  presence: "",
+  searched: "more text",
+  attribute: "",
+  boolean: "true or false",
+};
 
 /** Returns the completions that match the typed text, those that begin with it first. */
 export function completionsFor(context: CompletionContext, data: CompletionData): Completion[] {

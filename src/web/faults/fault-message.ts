@@ -12,7 +12,7 @@ export type FaultMessage = {
     | "wait"
     /** The sign-in dialog opens, and the read is retried. */
     | "sign in"
-    /** The query takes too long. */
+    /** The query takes too long, or reads too much. */
     | "shorten"
     /** The query has a fault. */
     | "show query"
@@ -33,6 +33,15 @@ export function messageForFault(fault: unknown, log: string): FaultMessage {
   }
   if (TOO_LONG.test(message)) {
     return { kind: "warn", icon: "clock", title: "This query takes too long", text: `${message}.`, help: "shorten" };
+  }
+  if (code === "too_wide") {
+    return {
+      kind: "warn",
+      icon: "clock",
+      title: "This query reads too many events",
+      text: `${message}.`,
+      help: "shorten",
+    };
   }
   if (code === "store_unavailable") return passing("The service cannot reach its events");
   if ((status === 429 || status === 503) && retryAfter_s !== null) return passing("The service is busy");

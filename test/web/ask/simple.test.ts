@@ -97,6 +97,8 @@ test("typed fields become conditions, all else is text", (t) => {
     ['user:"Ann Lee"', "user = 'Ann Lee'"],
     ["@http.status>=500 value<5", "@http.status >= 500 AND value < 5"],
     ["@path:~/cart class!=error", "@path CONTAINS '/cart' AND class != 'error'"],
+    ['data:"pool exhausted" data:~x', "data CONTAINS 'pool exhausted' AND data CONTAINS 'x'"],
+    ["data=x", "text CONTAINS 'data=x'"],
     ["@'odd name':7 text:x", "@'odd name' = 7 AND text CONTAINS 'x'"],
     ["http://example.com/?a=b", "text CONTAINS 'http://example.com/?a=b'"],
     ['"disk full" "still open', "text CONTAINS 'disk full' AND text CONTAINS 'still open'"],

@@ -2,6 +2,7 @@ import test from "ava";
 
 import { createRateLimiter, DEFAULT_RATES } from "../../../src/ratelimit/rate-limiter.ts";
 import { LoggiaError } from "../../../src/errors.ts";
+import { tooWide } from "../../../src/store/too-wide.ts";
 import { ApiFault } from "../../../src/web/api/client.ts";
 import { messageForFault } from "../../../src/web/faults/fault-message.ts";
 import { wordAt } from "../../../src/web/faults/word-at.ts";
@@ -30,6 +31,7 @@ test("a temporary fault is retried automatically, and a permanent one is not", (
     helps(faultOf(503, "overloaded", "The query took longer than 30 s: narrow it, for example by time", 1)),
     "shorten",
   );
+  t.is(helps(answered(tooWide("This reads too much", null))), "shorten");
 });
 
 test("the number of running queries is read from the service's own message", async (t) => {

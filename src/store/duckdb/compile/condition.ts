@@ -5,12 +5,14 @@ import { fold } from "../../../events/text.ts";
 import type { EventId } from "../../../events/id.ts";
 import { parseEventId } from "../../../events/id.ts";
 import { EARTH_RADIUS_KM, isAttribute } from "../../../query/plan.ts";
-import type { ComparisonOp, Condition, NumberField, TextField } from "../../../query/plan.ts";
+import type { ComparisonOp, Condition, DataSearch, NumberField, TextField } from "../../../query/plan.ts";
+import { quoteExpression } from "../../../query/regex/regex.ts";
 import { attributeAbsent, attributeNumber, attributeText } from "./attribute.ts";
 import type { TextComparison } from "./attribute.ts";
 import { unknown } from "./binder.ts";
 import type { Binder } from "./binder.ts";
 import { toRe2 } from "./regexp.ts";
+import type { Re2Expression } from "./regexp.ts";
 import { splitId, TAG_SEPARATOR } from "../database/schema.ts";
 
 /** Compiles a condition to SQL. The result is never NULL, so that `not` is the plain complement. */
@@ -26,6 +28,7 @@ export function condition(where: Condition, bind: Binder): string {
     case "in":
     case "contains":
     case "matches":
+      if (where.field === "data") return searchData(where as DataSearch, bind);
       return isAttribute(where.field)
         ? attributeText(where.field, where, bind)
         : compareColumn(textField(where.field), where, bind);
@@ -157,22 +160,30 @@ function longestWithoutCase(text: string): string {
   return parts.reduce((longest, part) => (part.length > longest.length ? part : longest), "");
 }
 
+function matches(field: TextField, pattern: string, bind: Binder): string {
+  const expression = toRe2(pattern);
+  if (expression === null) return "false";
+  if (field !== "tags") return matchesText(AS_GIVEN[field], expression, bind);
+  const parameter = bind.text(expression.pattern);
+  return someTag("tags", (tag) => `regexp_matches(${tag}, ${parameter})`);
+}
+
 /**
  * Matches texts as posted. Characters without case that every match contains, such as digits, are
  * tested first, which is cheaper than the expression.
  */
-function matches(field: TextField, pattern: string, bind: Binder): string {
-  const expression = toRe2(pattern);
-  if (expression === null) return "false";
-  const parameter = bind.text(expression.pattern);
-  const test = (text: string): string => `regexp_matches(${text}, ${parameter})`;
-  if (field === "tags") return someTag("tags", test);
-  const text = AS_GIVEN[field];
+function matchesText(text: string, expression: Re2Expression, bind: Binder): string {
   // DuckDB pushes a condition on a single column into the scan, which then reads other columns only
   // near matches.
   const conditions = expression.matchesEmpty ? [`${text} <> ''`] : [];
   if (expression.fixed !== null) conditions.push(`contains(${text}, ${bind.text(expression.fixed)})`);
-  return `(${[...conditions, test(text)].join(" and ")})`;
+  return `(${[...conditions, `regexp_matches(${text}, ${bind.text(expression.pattern)})`].join(" and ")})`;
+}
+
+/** Searches data as posted: unlike other texts, it has no folded form. */
+function searchData(where: DataSearch, bind: Binder): string {
+  const expression = toRe2(where.kind === "matches" ? where.pattern : quoteExpression(where.value));
+  return expression === null ? "false" : `(data is not null and ${matchesText("data", expression, bind)})`;
 }
 
 function hasTag(tag: string, bind: Binder): string {

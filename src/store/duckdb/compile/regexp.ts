@@ -13,7 +13,7 @@ import {
 import type { AssertionKind, Tree } from "../../../query/regex/tree.ts";
 
 /** An expression in the syntax of DuckDB's RE2. */
-type Re2Expression = {
+export type Re2Expression = {
   readonly pattern: string;
   /** Whether it may match the empty text. */
   readonly matchesEmpty: boolean;

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { currentCaller, callerGone, timeLeft_ms } from "../../../caller-context.ts";
 import { ClientGone, LoggiaError } from "../../../errors.ts";
 import { prioritizeUntil } from "../../../scheduling/cooperative.ts";
-import { isFatal, isHalfWritten, isOutOfMemory, tooLarge, tooSlow } from "./errors.ts";
+import { isFatal, isHalfWritten, isOutOfMemory, QueryTooSlow, tooLarge } from "./errors.ts";
 import { closeFile, copyFile, openFile } from "./file.ts";
 import type { FileOptions, OpenFile } from "./file.ts";
 import { DiskRoom, hasRoom } from "./room.ts";
@@ -149,7 +149,7 @@ export class Database implements AsyncDisposable {
     } catch (error) {
       isFailed = true;
       if (!isInterrupted) throw error;
-      throw gone?.aborted === true ? new ClientGone() : tooSlow(readTimeout_ms, error);
+      throw gone?.aborted === true ? new ClientGone() : new QueryTooSlow(readTimeout_ms, error);
     } finally {
       clearTimeout(timer);
       gone?.removeEventListener("abort", interrupt);

@@ -24,10 +24,12 @@ export function startError(file: string, error: unknown): StartError {
 /** DuckDB's messages about damaged blocks and records. */
 const DAMAGE = /checksum|corrupt|Serialization Error|failed to (?:read|deserialize)|Could not read enough bytes/i;
 
-/** Returns the error of an interrupted query. */
-export function tooSlow(timeout_ms: number, cause: unknown): LoggiaError {
-  const message = `The query took longer than ${Math.round(timeout_ms / 10) / 100} s: narrow it, for example by time`;
-  return new LoggiaError("overloaded", message, { cause });
+/** The error of a query that was interrupted by its timeout. */
+export class QueryTooSlow extends LoggiaError {
+  constructor(timeout_ms: number, cause: unknown) {
+    const seconds = Math.round(timeout_ms / 10) / 100;
+    super("overloaded", `The query took longer than ${seconds} s: narrow it, for example by time`, { cause });
+  }
 }
 
 /** Returns the error of a query that exceeds the memory shared by all queries. */

@@ -162,7 +162,7 @@ function joined(conditions: readonly UserCondition[], word: "and" | "or", bind: 
   return `(${conditions.map((part) => condition(part, bind)).join(` ${word} `)})`;
 }
 
-function text(field: UserField): { given: string; folded: string } {
+function text(field: UserField | "data"): { given: string; folded: string } {
   if (field === "user" || field === "email" || field === "page")
     return { given: `"${field}"`, folded: `${field}_folded` };
   throw new TypeError(`${field} is not a text field`);

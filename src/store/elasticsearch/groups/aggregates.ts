@@ -1,10 +1,11 @@
 import type { estypes } from "@elastic/elasticsearch";
 
-import type { Aggregate, NumberSource } from "../../../query/plan.ts";
+import type { Aggregate, GroupPlan, NumberSource } from "../../../query/plan.ts";
 import type { EventRow } from "../../../events/event.ts";
 import type { GroupValue } from "../../store.ts";
 import { ATTRIBUTES } from "../attributes.ts";
 import { compileAlone, exists } from "../search/compile.ts";
+import type { CompileOptions } from "../search/compile.ts";
 import { countingOf, readCounted } from "./distinct.ts";
 import type { DistinctMethod } from "./distinct.ts";
 import { rowOf } from "../search/page.ts";
@@ -50,14 +51,14 @@ const PRECISION = 10_000;
 type Reader = (bucket: Bucket) => GroupValue;
 
 export function computationOf(
-  aggregates: readonly Aggregate[],
-  earlier: readonly string[],
+  { aggregates, from }: Pick<GroupPlan, "aggregates" | "from">,
+  options: CompileOptions,
   distinct: DistinctMethod,
 ): Computation {
   const aggs: Record<string, Aggregation> = {};
   const readers: Reader[] = [];
   const conditions = aggregates.flatMap((each) =>
-    each.kind === "count" && each.where !== null ? compileAlone(each.where, earlier) : [],
+    each.kind === "count" && each.where !== null ? compileAlone(each.where, options, from.kind) : [],
   );
   let counted = 0;
   for (const [i, aggregate] of aggregates.entries()) {

@@ -10,7 +10,7 @@ import type { Group } from "../../store.ts";
 import { computationOf } from "./aggregates.ts";
 import type { Computation } from "./aggregates.ts";
 import { runPlan, verified } from "../search/candidates.ts";
-import type { Query } from "../search/compile.ts";
+import type { CompileOptions, Query, VerifiedData } from "../search/compile.ts";
 import { ROW_SOURCE } from "../document.ts";
 import { isTooMany, MAX_DISTINCT, MAX_VALUES, WITHOUT_VALUES } from "./distinct.ts";
 import type { DistinctHints } from "./distinct.ts";
@@ -43,25 +43,30 @@ export async function group(client: Client, names: Names, plan: GroupPlan, hints
   if (plan.take === 0) return [];
   if (plan.logs.length === 0) return (await collected(plan, [])).finish();
   const index = indexOf(names, plan.from);
-  const computation = computationOf(plan.aggregates, names.earlier, "estimated");
+  const optionsWith = (data?: VerifiedData): CompileOptions => ({ ...names, ...(data && { verifiedData: data }) });
+  const computationWith = (data?: VerifiedData): Computation => computationOf(plan, optionsWith(data), "estimated");
   const fromRows = async (rows: Parameters<typeof groupsOfRows>[1]): Promise<Collector> =>
     collected(plan, await groupsOfRows(plan, rows));
   const byScanning = (query: Query): Promise<Collector> =>
     withPointInTime(client, index, (search) =>
-      fromRows(verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE })),
+      fromRows(verified(search, plan, { query, sort: ANY_ORDER, isWhole: true })),
     );
   const collector = await runPlan(plan, {
-    exact: async (query, search) => {
-      if (!computation.exact) return byScanning(query);
+    exact: async (query, search, data) => {
+      const computation = computationWith(data);
       if (computation.distinct.length === 0) {
         const isOneShard = (): Promise<boolean> => isOneIndex(client, index);
         return countedGroups(search, plan, computation, query, { isOneShard });
       }
-      return distinctGroups(search, plan, { names, hints, estimating: computation, query });
+      return distinctGroups(search, plan, { options: optionsWith(data), hints, estimating: computation, query });
+    },
+    exactness: (data) => {
+      const { exact, doubts } = computationWith(data);
+      return { isExact: exact, doubts: [...doubtsOfGroups(plan, names.earlier), ...doubts] };
     },
     byScanning,
     fromRows,
-    doubts: [...doubtsOfGroups(plan, names.earlier), ...computation.doubts],
+    isWhole: true,
     few: { client, index, names, source: ROW_SOURCE },
   });
   return collector.finish();
@@ -136,12 +141,12 @@ async function distinctGroups(
   search: Searcher,
   plan: GroupPlan,
   {
-    names,
+    options,
     hints,
     estimating,
     query,
   }: {
-    readonly names: Names;
+    readonly options: CompileOptions;
     readonly hints: DistinctHints;
     readonly estimating: Computation;
     readonly query: Query;
@@ -150,7 +155,7 @@ async function distinctGroups(
   if (hints.wayOf(plan) === "counted") {
     const withoutValues: Searcher = (request) => search({ ...request, filter_path: WITHOUT_VALUES });
     try {
-      return await countedGroups(withoutValues, plan, computationOf(plan.aggregates, names.earlier, "counted"), query);
+      return await countedGroups(withoutValues, plan, computationOf(plan, options, "counted"), query);
     } catch (error) {
       if (!isTooMany(error)) throw error;
       hints.note(plan, "estimated");

@@ -3,24 +3,26 @@ import type { Client } from "@elastic/elasticsearch";
 
 import { LoggiaError } from "../../../errors.ts";
 import type { EventRow } from "../../../events/event.ts";
+import { dataSearchesOf } from "../../../query/plan.ts";
 import type { GroupPlan, ListPlan } from "../../../query/plan.ts";
+import { MAX_READ_EVENTS } from "../../too-wide.ts";
 import { searchEachIndex } from "./per-index.ts";
 import type { Found } from "./per-index.ts";
 import { compileByWords, compileFilter } from "./compile.ts";
-import type { Compiled, Query } from "./compile.ts";
+import type { Compiled, Query, VerifiedData } from "./compile.ts";
 import type { Sort } from "./compile-sort.ts";
-import { toRow } from "../document.ts";
+import { ROW_SOURCE, toRow } from "../document.ts";
 import type { Document } from "../document.ts";
 import { YieldingTest } from "./yielding-test.ts";
 import type { Names } from "../mapping.ts";
-import { and, or } from "./queries.ts";
-import { isFound, scan, searcherOf, totalOf } from "./scan.ts";
+import { ALL, and, or } from "./queries.ts";
+import { isFound, scan, searcherOf, totalOf, withPointInTime } from "./scan.ts";
 import type { Hit, Request, Searcher } from "./scan.ts";
 import { createMultiSearcher } from "./multi-search.ts";
-import { testOfEvents } from "./verify.ts";
+import { DataReading } from "./data-reading.ts";
+import { verifyData } from "./verified-data.ts";
+import { nameOfSearch, provideData, testOfEvents } from "./verify.ts";
 
-/** Maximum number of events that are read and tested. It bounds a request to some seconds. */
-const MAX_CANDIDATES = 1_000_000;
 const BATCH = 2000;
 /**
  * Number of events up to which testing those that the index of words finds is faster than searching
@@ -32,15 +34,22 @@ const FIRST = 500;
 /** Source filter of a search; `true` returns everything. */
 type Source = true | { readonly includes: string[] } | { readonly excludes: string[] };
 
+/** Whether the index computes what a plan asks of the events that it finds; see {@link Compiled}. */
+export type Exactness = { readonly isExact: boolean; readonly doubts: readonly Query[] };
+
 type Strategies<T> = {
-  /** @param search sends searches that are started together in one request */
-  exact(query: Query, search: Searcher): Promise<T>;
+  /**
+   * @param search sends searches that are started together in one request, or searches the snapshot
+   * on which `data` was verified
+   */
+  exact(query: Query, search: Searcher, data?: VerifiedData): Promise<T>;
+  exactness(data?: VerifiedData): Exactness;
+  /** Whether all events of the plan are needed, not only the first ones. */
+  readonly isWhole: boolean;
   /** Tests each event that the query finds. */
   byScanning(query: Query): Promise<T>;
   /** @param rows all rows of the plan, in the order of `few.sort` */
   fromRows(rows: readonly EventRow[]): T | Promise<T>;
-  /** Queries for events for which `exact` may be wrong, see {@link Compiled}. */
-  readonly doubts: readonly Query[];
   readonly few: {
     readonly client: Client;
     readonly index: string;
@@ -57,25 +66,30 @@ type Strategies<T> = {
  * complex, `byScanning` gets a query that finds a superset, and tests each event found.
  */
 export async function runPlan<T>(plan: ListPlan | GroupPlan, strategies: Strategies<T>): Promise<T> {
-  const { wordless, earlier } = strategies.few.names;
-  const byWords = compileByWords(plan, wordless, earlier);
+  const { names } = strategies.few;
+  const isByData = dataSearchesOf(plan).length > 0;
+  const byWords = compileByWords(plan, names.wordless, names);
   if (byWords !== null) {
     try {
       const exact = await runExactly(byWords, strategies);
       if (exact !== null) return exact.result;
-      const rows = await readFew(plan, byWords.query, strategies.few);
+      // Data is long, so it is read in small batches.
+      const rows = isByData ? null : await readFew(plan, byWords.query, strategies.few);
       if (rows !== null) return await strategies.fromRows(rows);
     } catch (error) {
       if (!isTooComplex(error)) throw error;
     }
   }
-  const compiled = compileFilter(plan, "narrow", earlier);
+  const compiled = compileFilter(plan, "narrow", names);
   try {
-    const exact = await runExactly(compiled, strategies);
-    return exact === null ? await strategies.byScanning(withWords(compiled.query, byWords)) : exact.result;
+    const query = withWords(compiled.query, byWords);
+    const exact =
+      (await runExactly(compiled, strategies)) ??
+      (isByData && strategies.isWhole ? await runOnVerifiedData(plan, query, strategies) : null);
+    return exact === null ? await strategies.byScanning(query) : exact.result;
   } catch (error) {
     if (!isTooComplex(error)) throw error;
-    return strategies.byScanning(compileFilter(plan, "broad", earlier).query);
+    return strategies.byScanning(compileFilter(plan, "broad", names).query);
   }
 }
 
@@ -84,8 +98,9 @@ export async function runPlan<T>(plan: ListPlan | GroupPlan, strategies: Strateg
  * so both are requested at once.
  */
 async function runExactly<T>(compiled: Compiled, strategies: Strategies<T>): Promise<{ readonly result: T } | null> {
-  if (!compiled.exact) return null;
-  const doubts = [...(compiled.doubts ?? []), ...strategies.doubts];
+  const { isExact, doubts: others } = strategies.exactness();
+  if (!compiled.exact || !isExact) return null;
+  const doubts = [...(compiled.doubts ?? []), ...others];
   const search = createMultiSearcher(strategies.few.client, strategies.few.index);
   if (doubts.length === 0) return { result: await strategies.exact(compiled.query, search) };
   const [isInDoubt, result] = await Promise.allSettled([
@@ -96,6 +111,27 @@ async function runExactly<T>(compiled: Compiled, strategies: Strategies<T>): Pro
   if (isInDoubt.value) return null;
   if (result.status === "rejected") throw result.reason;
   return { result: result.value };
+}
+
+/** Returns the result of a plan whose data was verified, or null if it is not exact nevertheless. */
+async function runOnVerifiedData<T>(
+  plan: ListPlan | GroupPlan,
+  query: Query,
+  strategies: Strategies<T>,
+): Promise<{ readonly result: T } | null> {
+  const { client, index, names } = strategies.few;
+  const compileWith = (data: VerifiedData): Compiled => compileFilter(plan, "narrow", { ...names, verifiedData: data });
+  // Asks only whether the other conditions are exact, so that any query may stand for the searches.
+  const anyData: VerifiedData = new Map(dataSearchesOf(plan).map((each) => [nameOfSearch(each), ALL]));
+  if (!compileWith(anyData).exact || !strategies.exactness(anyData).isExact) return null;
+  return withPointInTime(client, index, async (search) => {
+    const data = await verifyData(search, plan, query, names);
+    if (data === null) return null;
+    const compiled = compileWith(data);
+    const inDoubt = [...(compiled.doubts ?? []), ...strategies.exactness(data).doubts];
+    if (inDoubt.length > 0 && (await isFound(search, and([compiled.query, or(inDoubt)])))) return null;
+    return { result: await strategies.exact(compiled.query, search, data) };
+  });
 }
 
 /** Reads a plan's rows by a wider query. Returns null if there are too many events to test. */
@@ -133,30 +169,62 @@ async function* matchingRows(
   }
 }
 
+/** Yields the events among hits as {@link matchingRows} does. Their data is known until the next. */
+async function* matchingRowsByData(
+  plan: ListPlan | GroupPlan,
+  reading: DataReading,
+  sort: Sort,
+): AsyncGenerator<EventRow> {
+  const test = new YieldingTest(testOfEvents(plan.where));
+  for await (const documents of reading.batches(sort)) {
+    for (const document of documents) {
+      await reading.checkTime();
+      const row = toRow(document);
+      const forget = provideData(row, document.data ?? "");
+      try {
+        const holds = test.holds(row);
+        if (typeof holds === "boolean" ? holds : await holds) yield row;
+      } finally {
+        forget();
+      }
+    }
+  }
+}
+
 function withWords(query: Query, other: Compiled | null): Query {
   return other === null ? query : { bool: { filter: [query, other.query] } };
 }
 
+type Verification = {
+  readonly query: Query;
+  readonly sort: Sort;
+  /** Whether all events are needed, not only the first ones. */
+  readonly isWhole: boolean;
+};
+
 /**
- * Yields the events of a plan, each tested, in the order of `sort`.
- * @throws LoggiaError `unsupported` if there are too many events to test, `overloaded` if testing
- * takes too long
+ * Yields the events of a plan, each tested, in the order of `sort`. Data is available to further
+ * tests of an event until the next one is requested.
+ * @throws LoggiaError `unsupported` if there are too many events to test, `too_wide` if it is their
+ * data that is tested, `overloaded` if testing takes too long
  */
 export async function* verified(
   search: Searcher,
   plan: ListPlan | GroupPlan,
-  options: { query: Query; sort: Sort; source: Source },
+  { query, sort, isWhole }: Verification,
 ): AsyncGenerator<EventRow> {
-  const { query, sort, source } = options;
-  const count = totalOf(await search({ query, size: 0, track_total_hits: MAX_CANDIDATES + 1 }));
-  if (count > MAX_CANDIDATES) {
+  const isByData = dataSearchesOf(plan).length > 0;
+  const reading = new DataReading(search, query, plan.where);
+  if ((isWhole || !isByData) && (await reading.count()) > MAX_READ_EVENTS) {
+    if (isByData) throw await reading.tooManyEvents();
     throw new LoggiaError(
       "unsupported",
-      `This expression has to be tested on each of more than ${MAX_CANDIDATES} events: ` +
+      `This expression has to be tested on each of more than ${MAX_READ_EVENTS} events: ` +
         "narrow the query, for example by time, or search for a plain text",
     );
   }
-  yield* matchingRows(plan, scan(search, { query, sort, batch: BATCH, source }));
+  if (isByData) yield* matchingRowsByData(plan, reading, sort);
+  else yield* matchingRows(plan, scan(search, { query, sort, batch: BATCH, source: ROW_SOURCE }));
 }
 
 /** Whether an expression exceeds Lucene's limit of cost or, in foreign indices, of length. */

@@ -1,16 +1,26 @@
 import { tagsFromRank } from "../../../events/level.ts";
-import { isAttribute, someComparison } from "../../../query/plan.ts";
-import type { Condition, ConditionField, GroupPlan, ListPlan, RecordSource, UsersPlan } from "../../../query/plan.ts";
+import { isAttribute, isDataSearch, someComparison } from "../../../query/plan.ts";
+import type {
+  Condition,
+  ConditionField,
+  DataSearch,
+  GroupPlan,
+  ListPlan,
+  RecordSource,
+  UsersPlan,
+} from "../../../query/plan.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "../attributes.ts";
 import { ODD_TEXT, SEEN } from "../document.ts";
-import { doubtOfEarlier, lacksNumbers } from "../text-index/doubts.ts";
+import type { EarlierIndices } from "../mapping.ts";
+import { doubtOfData, doubtOfEarlier, lacksNumbers } from "../text-index/doubts.ts";
 import { compileNear, compileWithin } from "./geo.ts";
 import { ALL, and, anyOf, conjuncts, not, NOTHING, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "../text-index/regexp.ts";
 import type { LuceneRegexp } from "../text-index/regexp.ts";
-import { wordsOfExpression, wordsOfText } from "../text-index/words.ts";
-import type { WordCondition } from "../text-index/words.ts";
+import { nameOfSearch } from "./verify.ts";
+import { findData, PATHS_OF_TEXT_WORDS, queryOfWords, wordsOf } from "./word-queries.ts";
+import type { RequiredWords, TextSearch } from "./word-queries.ts";
 
 export type { Query } from "./queries.ts";
 
@@ -35,13 +45,21 @@ export type ByWords = {
 /** Elasticsearch rejects boolean queries deeper than 30. Below this depth anything may match. */
 const MAX_DEPTH = 24;
 
+/** What queries are compiled for. */
+export type CompileOptions = EarlierIndices & { readonly verifiedData?: VerifiedData };
+
+/** Queries for the events whose data meets a search, by {@link nameOfSearch}. */
+export type VerifiedData = ReadonlyMap<string, Query>;
+
+const CURRENT_INDICES: CompileOptions = { earlier: [], dataWordless: [] };
+
 /** Compiles the filters of a plan. No part of the query scores. */
 export function compileFilter(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
   mode: Mode = "narrow",
-  earlier: readonly string[] = [],
+  options: CompileOptions = CURRENT_INDICES,
 ): Compiled {
-  const { query, ...rest } = compileCondition(plan.where, { negated: false, inAnd: true, depth: 1, earlier }, mode);
+  const { query, ...rest } = compileCondition(plan.where, contextOf(options, plan.from.kind !== "events"), mode);
   const source = compileSource(plan.from);
   const logs = anyOf("log", plan.logs);
   return { query: { bool: { filter: [logs, ...source, ...conjuncts(query)] } }, ...rest };
@@ -65,10 +83,7 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
     if (condition.kind !== "text" && condition.kind !== "in" && condition.kind !== "contains") return [];
     const { field } = condition;
     return field === "user"
-      ? [
-          compileCondition({ ...condition, field }, { negated: false, inAnd: true, depth: 1, earlier: [] }, "narrow")
-            .query,
-        ]
+      ? [compileCondition({ ...condition, field }, contextOf(CURRENT_INDICES, true), "narrow").query]
       : [];
   });
   return { bool: { filter: [anyOf("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
@@ -78,17 +93,18 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
 export function compileByWords(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
   wordless: readonly string[],
-  earlier: readonly string[] = [],
+  options: CompileOptions = CURRENT_INDICES,
 ): Compiled | null {
   // Users' copies are few, and some are older than the index of words.
   if (plan.from.kind !== "events" || !hasWordCondition(plan.where)) return null;
-  return compileFilter(plan, { wordless }, earlier);
+  return compileFilter(plan, { wordless }, options);
 }
 
 function hasWordCondition(condition: Condition): boolean {
   return someComparison(
     condition,
-    (each) => (each.kind === "contains" || each.kind === "matches") && wordsOf(each) !== null,
+    // Data is found by its words in any mode.
+    (each) => (each.kind === "contains" || each.kind === "matches") && !isDataSearch(each) && wordsOf(each) !== null,
   );
 }
 
@@ -100,18 +116,24 @@ type ConditionContext = {
   readonly negated: boolean;
   readonly inAnd: boolean;
   readonly depth: number;
-  /** Indices with documents of an earlier release. */
-  readonly earlier: readonly string[];
+  readonly options: CompileOptions;
+  /** Whether the records are users' copies, whose data is not in the index of words. */
+  readonly isOfCopies: boolean;
 };
 
-/** Compiles a condition by itself, for events that the query of a plan finds. */
-export function compileAlone(where: Condition, earlier: readonly string[]): Compiled {
-  return compileCondition(where, { negated: false, inAnd: true, depth: 1, earlier }, "narrow");
+function contextOf(options: CompileOptions, isOfCopies: boolean): ConditionContext {
+  return { negated: false, inAnd: true, depth: 1, options, isOfCopies };
+}
+
+/** Compiles a condition by itself, for records of a source that the query of a plan finds. */
+export function compileAlone(where: Condition, options: CompileOptions, from: RecordSource["kind"]): Compiled {
+  return compileCondition(where, contextOf(options, from !== "events"), "narrow");
 }
 
 /** Pushes negations down to the comparisons, so that a wider query stays wider everywhere. */
 function compileCondition(condition: Condition, context: ConditionContext, mode: Mode): Compiled {
   const { negated } = context;
+  const { earlier } = context.options;
   switch (condition.kind) {
     case "and":
     case "or":
@@ -120,11 +142,15 @@ function compileCondition(condition: Condition, context: ConditionContext, mode:
       return compileCondition(condition.condition, { ...context, negated: !negated }, mode);
     case "contains":
     case "matches":
-      return withDoubts(compileExpression(condition, context, mode), doubtOfEarlier(condition.field, context.earlier));
+      if (isDataSearch(condition)) return compileDataSearch(condition, context, mode);
+      return withDoubts(
+        compileExpression(condition as Expression, context, mode),
+        doubtOfEarlier((condition as Expression).field, earlier),
+      );
     case "geo-near": {
       const { query, doubt } = compileNear(condition);
       const near = { query: negated ? not(query) : query, exact: true };
-      return withDoubts(near, doubt, doubtOfEarlier("geo", context.earlier));
+      return withDoubts(near, doubt, doubtOfEarlier("geo", earlier));
     }
     case "text":
     case "in":
@@ -134,7 +160,7 @@ function compileCondition(condition: Condition, context: ConditionContext, mode:
     case "accepted-after": {
       const query = compileComparison(condition);
       const compiled = { query: negated ? not(query) : query, exact: true };
-      return withDoubts(compiled, doubtOfComparison(condition, context.earlier));
+      return withDoubts(compiled, doubtOfComparison(condition, earlier));
     }
   }
   throw condition satisfies never;
@@ -246,7 +272,26 @@ function toMoment(whole: number): number {
   return Math.min(Math.max(whole, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
 
-type Expression = Extract<Condition, { kind: "contains" | "matches" }>;
+/** One on a field that the index holds. */
+type Expression = TextSearch & { readonly field: ConditionField };
+
+/**
+ * Finds data by its words, which decide for a plain word. Other conditions are tested on the data of
+ * each event found, as the index has no column for it.
+ */
+function compileDataSearch(
+  condition: DataSearch,
+  { negated, depth, options, isOfCopies }: ConditionContext,
+  mode: Mode,
+): Compiled {
+  const verified = options.verifiedData?.get(nameOfSearch(condition));
+  if (verified !== undefined) return { query: negated ? not(verified) : verified, exact: true };
+  const isIndexed = !isOfCopies && mode !== "broad" && depth <= MAX_DEPTH_OF_WORDS;
+  const { certain, candidates } = findData(condition, isIndexed, options);
+  const doubt = doubtOfData(options.dataWordless);
+  if (certain === null) return { query: negated ? ALL : candidates, exact: false };
+  return withDoubts({ query: negated ? not(certain) : certain, exact: true }, doubt);
+}
 
 function compileExpression(condition: Expression, { negated, depth }: ConditionContext, mode: Mode): Compiled {
   const unknown: Compiled = { query: negated ? ALL : exists(condition.field), exact: false };
@@ -297,23 +342,6 @@ function luceneRegexpOf(expression: Extract<Expression, { kind: "matches" }>): L
 /** Queries by words add some levels of nesting to those of conditions. */
 const MAX_DEPTH_OF_WORDS = 12;
 
-type RequiredWords = { readonly condition: WordCondition; readonly exact: boolean };
-
-/** Cache: an expression is needed several times while its plan is compiled. */
-const wordsCache = new WeakMap<Expression, RequiredWords | null>();
-
-/** Returns the words that an expression requires. Only field `text` has an index of words. */
-function wordsOf(expression: Expression): RequiredWords | null {
-  if (expression.field !== "text") return null;
-  const before = wordsCache.get(expression);
-  if (before !== undefined) return before;
-  const { condition, exact } =
-    expression.kind === "contains" ? wordsOfText(expression.value) : wordsOfExpression(expression.pattern);
-  const known = condition === null ? null : { condition, exact };
-  wordsCache.set(expression, known);
-  return known;
-}
-
 /**
  * Finds texts by their words. Odd texts, and those in indices without words, are found by the
  * expression. If each text found is tested anyway, all odd texts are included instead: translating
@@ -321,7 +349,7 @@ function wordsOf(expression: Expression): RequiredWords | null {
  */
 function foundByWords({ condition, exact }: RequiredWords, expression: Expression, { wordless }: ByWords): Compiled {
   const odd: Query = { term: { has: ODD_TEXT } };
-  const byWords = queryOfWords(condition);
+  const byWords = queryOfWords(condition, PATHS_OF_TEXT_WORDS);
   const indices: Query[] = wordless.length === 0 ? [] : [{ terms: { _index: [...wordless] } }];
   if (!exact && indices.length === 0) return { query: or([byWords, odd]), exact: false };
   const regexp = compileRegexp(expression);
@@ -333,25 +361,6 @@ function foundByWords({ condition, exact }: RequiredWords, expression: Expressio
   const found: Query = { bool: { filter: [byWords], must_not: odd } };
   return { query: or([found, and([or([odd, ...indices]), regexp.query])]), exact: true };
 }
-
-function queryOfWords(condition: WordCondition): Query {
-  switch (condition.kind) {
-    case "all":
-      return and(condition.parts.map(queryOfWords));
-    case "any":
-      return or(condition.parts.map(queryOfWords));
-    case "word": {
-      const path = PATH_OF_WORDS[condition.of];
-      const { expression } = condition;
-      const [, start, rest] = /^([a-z0-9]+)(\.\*)?$/.exec(expression) ?? [];
-      if (start === undefined) return { regexp: { [path]: { value: expression, flags: "NONE" } } };
-      return rest === undefined ? { term: { [path]: start } } : { prefix: { [path]: start } };
-    }
-  }
-  throw condition satisfies never;
-}
-
-const PATH_OF_WORDS = { letters: "folded.text.letters", digits: "folded.digits" } as const;
 
 /** Returns the path of a field's folded form. Ids and keys of logs are always folded. */
 export function foldedPath(field: ConditionField): string {

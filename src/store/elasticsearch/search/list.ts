@@ -9,7 +9,7 @@ import { compileFilter } from "./compile.ts";
 import type { Query } from "./compile.ts";
 import { compileSort, scored } from "./compile-sort.ts";
 import { doubtsOfSort } from "../text-index/doubts.ts";
-import { ROW_SOURCE, sourceOfFewRows } from "../document.ts";
+import { sourceOfFewRows } from "../document.ts";
 import { indexOf } from "../mapping.ts";
 import type { Names } from "../mapping.ts";
 import { byTime, directionOf, isByTimeAlone, readPage, rowOf } from "./page.ts";
@@ -26,13 +26,18 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
   const index = indexOf(names, plan.from);
   const [page, annotations] = await Promise.all([
     runPlan(plan, {
-      async exact(found) {
+      async exact(found, search, data) {
         const query = scored(found, plan.sort);
-        if (plan.skip + plan.take <= WINDOW) return nearPage(searcherOf(client, index), plan, query, countUpTo);
+        const isNear = plan.skip + plan.take <= WINDOW;
+        if (data !== undefined) {
+          return isNear ? nearPage(search, plan, query, countUpTo) : farPage(search, plan, query);
+        }
+        if (isNear) return nearPage(searcherOf(client, index), plan, query, countUpTo);
         return withPointInTime(client, index, (search) => farPage(search, plan, query));
       },
       byScanning: (query) => withPointInTime(client, index, (search) => verifiedPage(search, plan, query, countUpTo)),
       fromRows: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
+      isWhole: countUpTo === Infinity || !isSortedByIndex(plan),
       ...orderOptions(client, names, plan),
     }),
     // Started last: if both are single searches, the one for the page takes longer.
@@ -53,6 +58,7 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
     },
     byScanning: (query) => withPointInTime(client, index, (search) => firstVerified(search, plan, query)),
     fromRows: (found) => inOrder(found, plan).slice(skip, skip + take),
+    isWhole: false,
     ...orderOptions(client, names, plan),
   });
 }
@@ -60,7 +66,7 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
 /** Returns options for reading few events, in the plan's order if the index has it. */
 function orderOptions(client: Client, names: Names, plan: ListPlan) {
   return {
-    doubts: doubtsOfSort(plan, names.earlier),
+    exactness: () => ({ isExact: true, doubts: doubtsOfSort(plan, names.earlier) }),
     few: {
       client,
       index: indexOf(names, plan.from),
@@ -75,7 +81,7 @@ function orderOptions(client: Client, names: Names, plan: ListPlan) {
 async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Promise<readonly EventRow[]> {
   const found: EventRow[] = [];
   const sort = compileSort(plan.sort);
-  for await (const row of verified(search, plan, { query, sort, source: ROW_SOURCE })) {
+  for await (const row of verified(search, plan, { query, sort, isWhole: false })) {
     found.push(row);
     if (found.length === plan.skip + plan.take) break;
   }
@@ -92,7 +98,7 @@ async function annotationsOfMatches(
   plan: ListPlan,
 ): ReturnType<typeof annotationsByQuery> {
   if (plan.from.kind !== "events" || dependsOnClass(plan.where)) return null;
-  return annotationsByQuery(client, names, compileFilter(plan, "broad", names.earlier).query);
+  return annotationsByQuery(client, names, compileFilter(plan, "broad", names).query);
 }
 
 /**
@@ -181,14 +187,11 @@ function isSortedByIndex({ sort }: ListPlan): boolean {
 
 async function verifiedPage(search: Searcher, plan: ListPlan, query: Query, countUpTo: number): Promise<Page> {
   if (!isSortedByIndex(plan))
-    return sortedPage(plan, verified(search, plan, { query, sort: ANY_ORDER, source: ROW_SOURCE }));
+    return sortedPage(plan, verified(search, plan, { query, sort: ANY_ORDER, isWhole: true }));
   const rows: EventRow[] = [];
   let total = 0;
-  for await (const row of verified(search, plan, {
-    query,
-    sort: compileSort(plan.sort),
-    source: ROW_SOURCE,
-  })) {
+  const isWhole = countUpTo === Infinity;
+  for await (const row of verified(search, plan, { query, sort: compileSort(plan.sort), isWhole })) {
     if (total >= plan.skip && rows.length < plan.take) rows.push(row);
     total += 1;
     if (total >= countUpTo) break;

@@ -38,6 +38,32 @@ export async function seek(
   return { query: { bool: { filter: [query, { range: { created: from } }] } }, skip };
 }
 
+/**
+ * Returns the earliest moment known from which on at most so many events match, or null if even the
+ * last millisecond has more.
+ */
+export async function startOfNewest(search: Searcher, query: Query, most: number): Promise<number | null> {
+  let range = await rangeOf(search, query);
+  while (range !== null) {
+    const { first, last }: Range = range;
+    const bucket_ms: number = Math.ceil((last - first + 1) / BUCKETS);
+    let left = most;
+    let start: number | null = null;
+    let next: Range | null = null;
+    for (const { key, doc_count } of await count(search, within(query, range), first, bucket_ms, "desc")) {
+      if (doc_count > left) {
+        next = { first: Math.max(key, first), last: Math.min(key + bucket_ms - 1, last) };
+        break;
+      }
+      left -= doc_count;
+      start = Math.max(key, first);
+    }
+    if (start !== null) return start;
+    range = bucket_ms === 1 ? null : next;
+  }
+  return null;
+}
+
 /** Milliseconds since the Unix epoch, both inclusive. */
 type Range = { first: number; last: number };
 

@@ -3,15 +3,16 @@ import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } f
 import type { Attributes, AttributeValue } from "../../../events/attributes.ts";
 import { compareCodePoints, fold } from "../../../events/text.ts";
 import { isAttribute, someComparison } from "../../../query/plan.ts";
-import type { AttributeField, ComparisonOp, Condition, ConditionField } from "../../../query/plan.ts";
+import type { AttributeField, ComparisonOp, Condition, ConditionField, SearchedField } from "../../../query/plan.ts";
 import { ExpressionSearch } from "../../../query/regex/search.ts";
+import { ContainedText } from "./contained-text.ts";
 import type { TrackedUser } from "../../store.ts";
 import { liesNear, liesWithin } from "./geo.ts";
 
 /** Access of conditions to the fields of a record. */
 type Fields<Row, Field extends string> = {
   /** Returns the texts of a field, none if it is absent. */
-  readonly texts: (row: Row, field: Field) => readonly string[];
+  readonly texts: (row: Row, field: SearchedField<Field>) => readonly string[];
   /** Returns the numbers of a field, including those that its texts spell. */
   readonly numbers: (row: Row, field: Field) => readonly number[];
   readonly isAbsent: (row: Row, field: Field | "geo" | "data") => boolean;
@@ -54,28 +55,41 @@ export type RecordTest<Row> = {
   prepare(row: Row): Generator<void, void, void> | null;
 };
 
-/** Expressions by pattern, with their results for long texts of the current record. */
+/** Searches by what they find, with their results for long texts of the current record. */
 type Searches = ReadonlyMap<string, Search>;
-type Search = { readonly expression: ExpressionSearch; readonly found: Map<string, boolean> };
+type Search = {
+  readonly expression: Pick<ExpressionSearch, "isLong" | "test" | "inSteps">;
+  readonly found: Map<string, boolean>;
+};
+
+type TextSearch = Extract<Condition<string>, { kind: "contains" | "matches" }>;
+
+/** Returns what a condition searches for, whatever the field. */
+export function nameOfSearch(condition: TextSearch): string {
+  return condition.kind === "matches" ? `matches ${condition.pattern}` : `contains ${condition.value}`;
+}
 
 class TestByFields<Row, Field extends string> implements RecordTest<Row> {
   readonly holds: (row: Row) => boolean;
-  readonly #texts: (row: Row, field: Field) => readonly string[];
-  /** The expressions and the fields that they are applied to. */
-  readonly #places: readonly { readonly field: Field; readonly search: Search }[];
+  readonly #texts: Fields<Row, Field>["texts"];
+  /** The searches and the fields that they are applied to. */
+  readonly #places: readonly { readonly field: SearchedField<Field>; readonly search: Search }[];
 
   constructor(condition: Condition<Field>, fields: Fields<Row, Field>) {
-    const expressions: Extract<Condition<Field>, { kind: "matches" }>[] = [];
+    const all: Extract<Condition<Field>, { kind: "contains" | "matches" }>[] = [];
     someComparison(condition, (each) => {
-      if (each.kind === "matches") expressions.push(each);
+      if (each.kind === "matches" || each.kind === "contains") all.push(each);
       return false;
     });
-    const patterns = new Set(expressions.map(({ pattern }) => pattern));
+    const patterns = new Set(all.flatMap((each) => (each.kind === "matches" ? each.pattern : [])));
     const searches = new Map<string, Search>();
-    for (const pattern of patterns)
-      searches.set(pattern, { expression: new ExpressionSearch(pattern, patterns.size), found: new Map() });
+    for (const each of all) {
+      const expression =
+        each.kind === "matches" ? new ExpressionSearch(each.pattern, patterns.size) : new ContainedText(each.value);
+      searches.set(nameOfSearch(each), { expression, found: new Map() });
+    }
     this.#texts = fields.texts;
-    this.#places = expressions.map(({ field, pattern }) => ({ field, search: searches.get(pattern)! }));
+    this.#places = all.map((each) => ({ field: each.field, search: searches.get(nameOfSearch(each))! }));
     this.holds = testOf(condition, fields, searches);
   }
 
@@ -133,12 +147,9 @@ function testOf<Row, Field extends string>(
       return (row) =>
         fields.numbers(row, field).some((number) => holds(op, number < value ? -1 : number > value ? 1 : 0));
     }
-    case "contains": {
-      const value = fold(condition.value);
-      return (row) => fields.texts(row, condition.field).some((text) => fold(text).includes(value));
-    }
+    case "contains":
     case "matches": {
-      const { expression, found } = searches.get(condition.pattern)!;
+      const { expression, found } = searches.get(nameOfSearch(condition))!;
       return (row) => fields.texts(row, condition.field).some((text) => found.get(text) ?? expression.test(text));
     }
     case "absent":
@@ -152,8 +163,21 @@ function testOf<Row, Field extends string>(
   throw condition satisfies never;
 }
 
+/** The data of rows while it is tested. Rows may be kept for longer, and data is long. */
+const dataOfRows = new WeakMap<EventRow, string>();
+
+/** Provides the data of a row to tests. @returns a function that removes it again */
+export function provideData(row: EventRow, data: string): () => void {
+  dataOfRows.set(row, data);
+  return () => dataOfRows.delete(row);
+}
+
 /** Returns the texts of a field, none if it is absent. */
-export function textsOf(row: EventRow, field: ConditionField): readonly string[] {
+export function textsOf(row: EventRow, field: SearchedField): readonly string[] {
+  if (field === "data") {
+    const data = dataOfRows.get(row) ?? "";
+    return data === "" ? NONE : [data];
+  }
   if (isAttribute(field)) return textsOfAttribute(attributesOf(row), field.slice(1));
   const value = row[field];
   if (typeof value === "object" && value !== null) return value;
@@ -190,8 +214,8 @@ function attributesOf(row: EventRow): Attributes {
   return attributes;
 }
 
-function textsOfUser(row: TrackedUser, field: keyof TrackedUser): readonly string[] {
-  const value = row[field];
+function textsOfUser(row: TrackedUser, field: SearchedField<keyof TrackedUser>): readonly string[] {
+  const value = field === "data" ? "" : row[field];
   return typeof value === "string" && value !== "" ? [value] : [];
 }
 

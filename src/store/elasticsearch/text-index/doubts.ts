@@ -2,7 +2,7 @@ import { isAttribute } from "../../../query/plan.ts";
 import type { ConditionField, GroupPlan, ListPlan } from "../../../query/plan.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOfField } from "../attributes.ts";
 import type { ColumnKind } from "../attributes.ts";
-import { ADDRESS } from "../document.ts";
+import { ADDRESS, DATA_WORDS, ODD_DATA } from "../document.ts";
 import { and, anyOf, not, or } from "../search/queries.ts";
 import type { Query } from "../search/queries.ts";
 
@@ -16,6 +16,16 @@ export function doubtOfEarlier(field: ConditionField | "geo", earlier: readonly 
   if (field !== "geo") return null;
   const isUnplaced = { bool: { must_not: [{ term: { has: ADDRESS } }, { exists: { field: "place" } }] } };
   return and([inEarlier, { term: { has: "geo" } }, isUnplaced]);
+}
+
+/**
+ * Finds events whose data the index of words does not hold as it is.
+ * @param wordless indices with documents of an earlier release
+ */
+export function doubtOfData(wordless: readonly string[]): Query {
+  const odd: Query = { term: { has: ODD_DATA } };
+  if (wordless.length === 0) return odd;
+  return or([odd, and([anyOf("_index", wordless), { term: { has: "data" } }, not({ term: { has: DATA_WORDS } })])]);
 }
 
 /** Finds events that the index cannot sort as a plan requires. */

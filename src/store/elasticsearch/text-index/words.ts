@@ -13,6 +13,8 @@ import type { WeightedRequirement, SequenceReader, Requirement } from "../../../
  * - `digits`: each run of ASCII digits, with the character before it if that is printable ASCII.
  *   There are many of these, and they are found by prefix.
  *
+ * Data is indexed in the same way, but as posted: the engine turns capitals into small letters.
+ *
  * An expression implies conditions on such runs: `timeout.*id=9[0-9]{3}$` finds texts with a run of
  * letters that contains `timeout`, and the run of digits `=9[0-9]{3}`.
  *
@@ -32,6 +34,15 @@ export function digitsOf(folded: string): string | undefined {
 }
 
 /**
+ * Returns the different runs of digits of data for the index, as {@link digitsOf} a folded text, or
+ * undefined if there are none. Data is not folded, see {@link isOddData}.
+ */
+export function digitsOfData(data: string): string | undefined {
+  const runs = data.match(/[!-/:-~]?[0-9]+/g);
+  return runs === null ? undefined : Array.from(new Set(runs.map((run) => run.toLowerCase()))).join(" ");
+}
+
+/**
  * Whether the index of words may tokenize a folded text differently: the engine splits runs at 255
  * characters and changes U+0130 to `i`.
  */
@@ -40,9 +51,18 @@ export function isOdd(folded: string): boolean {
   return folded.length >= MAX_TOKEN_LENGTH && LONG_RUN.test(folded);
 }
 
+/**
+ * Whether the index of words may tokenize data differently than its folded form: for the reasons of
+ * {@link isOdd}, or because it has other letters that fold to ASCII than the engine knows.
+ */
+export function isOddData(data: string): boolean {
+  return isOdd(data) || FOLDED_INTO_ASCII.some((form) => data.includes(form));
+}
+
 const MAX_TOKEN_LENGTH = 255;
+/** The assertions let the search start at the first character of a run only. */
 // oxlint-disable-next-line no-control-regex
-const LONG_RUN = /[^\x00-@[-`{-\x7f]{255}|[0-9]{254}/;
+const LONG_RUN = /(?<![^\x00-@[-`{-\x7f])[^\x00-@[-`{-\x7f]{255}|(?<![0-9])[0-9]{254}/;
 
 /**
  * Result of the analysis. `condition` is null if words imply nothing. `exact` means that no other

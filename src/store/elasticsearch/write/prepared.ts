@@ -8,8 +8,12 @@ import { BulkOperations } from "./bulk-encoding.ts";
 import type { Operation } from "./bulk-encoding.ts";
 import { createOperation } from "./write.ts";
 
-/** Number of events per step; between steps the process may serve other work. */
+/**
+ * Number of events per step, and length of their texts and data; between steps the process may serve
+ * other work.
+ */
 const STEP_EVENTS = 64;
+const STEP_LENGTH = 32_768;
 
 /** Events as operations of a bulk request. */
 export class ElasticsearchEvents implements PreparedEvents {
@@ -33,9 +37,8 @@ export class ElasticsearchEvents implements PreparedEvents {
   }
 
   async add(events: readonly StoredEvent[]): Promise<void> {
-    for (let start = 0; start < events.length; start += STEP_EVENTS) {
+    for (const some of stepsOf(events)) {
       await yieldToRequests();
-      const some = events.slice(start, start + STEP_EVENTS);
       const operations: Operation[] = [];
       for (const event of some) {
         const index = this.#indexOf(event.id);
@@ -59,6 +62,18 @@ export class ElasticsearchEvents implements PreparedEvents {
     picked.#parts = [this.operations.pick(places)];
     picked.#ids.push(...places.map((place) => this.#ids[place]!));
     return picked;
+  }
+}
+
+function* stepsOf(events: readonly StoredEvent[]): Generator<readonly StoredEvent[]> {
+  let start = 0;
+  let length = 0;
+  for (const [i, { text, data }] of events.entries()) {
+    length += text.length + (data?.length ?? 0);
+    if (i + 1 < events.length && i + 1 - start < STEP_EVENTS && length < STEP_LENGTH) continue;
+    yield events.slice(start, i + 1);
+    start = i + 1;
+    length = 0;
   }
 }
 

@@ -2,7 +2,7 @@ import test from "ava";
 
 import type { LogKey, UserId } from "../../../../src/events/event.ts";
 import type { EventId } from "../../../../src/events/id.ts";
-import type { Condition, SortKey } from "../../../../src/query/plan.ts";
+import type { Condition, RecordSource, SortKey } from "../../../../src/query/plan.ts";
 import { compileByWords, compileFilter } from "../../../../src/store/elasticsearch/search/compile.ts";
 import type { Query } from "../../../../src/store/elasticsearch/search/compile.ts";
 import { compileSort } from "../../../../src/store/elasticsearch/search/compile-sort.ts";
@@ -159,6 +159,43 @@ test("words: Lucene runs an expression only if the words do not decide", (t) => 
   t.deepEqual(byWords(word, []), found(either(plain, { bool: { filter: [IS_ODD, whole] } }), true));
   const others: Query = { bool: { filter: [either(IS_ODD, IS_OLD), whole] } };
   t.deepEqual(byWords(word, ["old"]), found(either(plain, others), true));
+});
+
+test("data is found by its words, which decide for a plain word unless the index lacks some", (t) => {
+  const source = { kind: "events" as const };
+  const compiled = (where: Condition, from: RecordSource = source, dataWordless: readonly string[] = []) => {
+    const { query, ...rest } = compileFilter({ from, logs: ["shop" as LogKey], where }, "narrow", {
+      earlier: [],
+      dataWordless,
+    });
+    return { query: (query.bool!.filter as Query[]).at(-1)!, ...rest };
+  };
+  const isOdd: Query = { term: { has: "odd-data" } };
+  const hasData: Query = { term: { has: "data" } };
+  const letters = regexpOn("data", ".*timeout.*");
+  const word: Condition = { kind: "contains", field: "data", value: "Timeout" };
+  t.deepEqual(compiled(word), { query: either(letters, isOdd), exact: true, doubts: [isOdd] });
+  const notWord: Query = { bool: { must_not: letters } };
+  t.deepEqual(compiled({ kind: "not", condition: word }), {
+    query: either(notWord, isOdd),
+    exact: true,
+    doubts: [isOdd],
+  });
+  const words: Condition = { kind: "contains", field: "data", value: "pool exhausted 83" };
+  const all: Query = {
+    bool: {
+      filter: [{ term: { data: "exhausted" } }, regexpOn("data", ".*pool"), { prefix: { "folded.dataDigits": "83" } }],
+    },
+  };
+  t.deepEqual(compiled(words), { query: either(all, isOdd), exact: false });
+  t.deepEqual(compiled({ kind: "not", condition: words }), { query: SHOP, exact: false });
+  const isOld: Query = {
+    bool: { filter: [{ term: { _index: "old" } }, hasData, { bool: { must_not: { term: { has: "data-words" } } } }] },
+  };
+  t.deepEqual(compiled(words, source, ["old"]), { query: either(all, isOdd, isOld), exact: false });
+  // Nothing follows about words, and copies have no index of words.
+  t.deepEqual(compiled({ kind: "matches", field: "data", pattern: "x|yz" }), { query: hasData, exact: false });
+  t.deepEqual(compiled(word, { kind: "bookmarks", user: "00ff" as UserId }), { query: hasData, exact: false });
 });
 
 test("annotated events belong to a user", (t) => {

@@ -5,7 +5,9 @@ import { fold } from "../../../../src/events/text.ts";
 import { compileExpression } from "../../../../src/query/regex/tree.ts";
 import {
   digitsOf,
+  digitsOfData,
   isOdd,
+  isOddData,
   wordsOfExpression,
   wordsOfText,
 } from "../../../../src/store/elasticsearch/text-index/words.ts";
@@ -82,6 +84,25 @@ test("texts that the engine's word index would change are odd", (t) => {
   t.false(isOdd("one two 3 ".repeat(50)));
 });
 
+test("data is indexed as posted: each run of digits once, in small letters", (t) => {
+  t.is(digitsOfData("Quagmire10 and quagmirE10, ID=9123 é7 7"), "e10 =9123 7");
+  t.is(digitsOfData("nothing"), undefined);
+});
+
+test("data with letters that fold to ASCII is odd as well", (t) => {
+  for (const data of ["\u212aey", "\u017falt", "\u0130", "A".repeat(255), "日".repeat(255)])
+    t.true(isOddData(data), data);
+  t.false(isOddData("É".repeat(254)));
+  t.false(isOddData(`${"word ".repeat(10_000)}12`));
+});
+
+test("long runs are found in time that grows with the length of the data alone", (t) => {
+  const data = `${"a".repeat(254)}-`.repeat(2_000);
+  const began_ms = performance.now();
+  t.false(isOddData(data));
+  t.true(performance.now() - began_ms < 100);
+});
+
 /**
  * The words that the engine's analyzers `simple` and `whitespace` make of a text that is not odd.
  */
@@ -101,6 +122,37 @@ function meets(condition: WordCondition, runs: ReturnType<typeof runsOf>): boole
   }
   throw condition satisfies never;
 }
+
+/** The words that the engine's analyzers make of data that is not odd. */
+function runsOfData(data: string): ReturnType<typeof runsOf> {
+  const runs = data.match(/\p{L}+/gu) ?? [];
+  return { letters: runs.map((run) => run.toLowerCase()), digits: digitsOfData(data)?.split(" ") ?? [] };
+}
+
+test("data that an expression matches meets the condition on its words, and only that if it is exact", (t) => {
+  let tested = 0;
+  fc.assert(
+    fc.property(
+      fc.oneof(expressions, wordy),
+      fc.array(fc.oneof(textsForExpressions, texts), { minLength: 20, maxLength: 20 }),
+      (pattern, candidates) => {
+        const { condition, exact } = wordsOfExpression(pattern);
+        if (condition === null) return;
+        const expression = compileExpression(pattern);
+        for (const data of candidates) {
+          if (isOddData(data)) continue;
+          tested += 1;
+          const isFound = meets(condition, runsOfData(data));
+          if (expression.test(data) ? !isFound : exact && isFound) {
+            throw new Error(`/${pattern}/ and ${JSON.stringify(data)}: ${JSON.stringify(condition)}`);
+          }
+        }
+      },
+    ),
+    { numRuns: 4_000 },
+  );
+  t.true(tested > 5_000);
+});
 
 test("every text that an expression matches meets the condition on its words, and only those if it is exact", (t) => {
   let conditions = 0;
