@@ -13,6 +13,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { createIdSource, type EventId } from "../../src/events/id.ts";
 import { createWriteCoalescer } from "../../src/ingest/write-coalescer.ts";
+import { DocumentReservations } from "../../src/ingest/document-reservations.ts";
 import { KEY_LIFE_MS, startKeyRemoval } from "../../src/ingest/idempotency-store.ts";
 import { createIdempotency, type Idempotency } from "../../src/ingest/idempotency.ts";
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
@@ -52,15 +53,8 @@ async function house(t: ExecutionContext, settle_ms = 0) {
       quotaOwnerOf: (log) => log,
       ...bounds,
     });
-    const idempotency: Idempotency = createIdempotency({
-      documents: keys,
-      bus: read,
-      store,
-      deletions,
-      settle_ms,
-      log: SILENT,
-      now,
-    });
+    const reservations = new DocumentReservations(keys, { log: SILENT });
+    const idempotency: Idempotency = createIdempotency({ reservations, bus: read, store, deletions, settle_ms, now });
     return (key: string, texts: readonly string[], apiKey = "one") => {
       const lines = texts.map((text) => ({ fields: `"text":${JSON.stringify(text)}}`, created: null }));
       const batch = {
