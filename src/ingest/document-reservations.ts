@@ -28,10 +28,7 @@ export class DocumentReservations implements Reservations {
     ).then((result) => (result.kind === "done" ? result.version : null));
     return {
       isReserved: written.then((version) => version !== null),
-      markDone: () =>
-        void written.then(async (version) => {
-          if (version !== null) await this.#markDone(name, reservation, version);
-        }),
+      markDone: () => void this.#markWritten(name, reservation, written),
       free: () => void this.#unused.free(name, reservation.first, written),
     };
   }
@@ -55,6 +52,11 @@ export class DocumentReservations implements Reservations {
   async findEarlier({ log, key, hash }: KeyedBatch): Promise<Standing | null> {
     const standing = await this.find(nameOfText(`${log}\n${key}`));
     return standing?.reservation?.hash === hash ? standing : null;
+  }
+
+  async #markWritten(name: string, reservation: Reservation, written: Promise<string | null>): Promise<void> {
+    const version = await written;
+    if (version !== null) await this.#markDone(name, reservation, version);
   }
 
   async #markDone(name: string, reservation: Reservation, version: string): Promise<void> {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "pino";
 
 import { JournalCut, type Journal, type JournalRecord } from "../../bus/bus.ts";
 import { LoggiaError } from "../../errors.ts";
@@ -7,13 +6,11 @@ import type { EventId } from "../../events/id.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { decodeKeyRecord, encodeKeyRecord, type Claim, type KeyHash } from "./key-record.ts";
 import { KEPT_HOURS, KeyTable, type Verdict } from "./key-table.ts";
-import { SummaryWriter } from "./summary-writer.ts";
+import { SummaryWriter, type SummaryWriterOptions } from "./summary-writer.ts";
 import { baseOfSummary, decodeSummary } from "./key-summary.ts";
 
-export type KeyLogOptions = {
+export type KeyLogOptions = SummaryWriterOptions & {
   readonly keys: Journal;
-  readonly index: Journal;
-  readonly log: Logger;
   /** Memory of the keys. Default: 64 MB with all that comes on top */
   readonly most_bytes?: number;
 };

@@ -4,31 +4,40 @@ import type { Journal } from "../../bus/bus.ts";
 import type { Summary } from "./key-segment.ts";
 import { baseOfSummary, encodeSummary } from "./key-summary.ts";
 
-/**
- * All processes have the same summaries. Each waits for a random time up to this one, and writes
- * those that no other has written by then.
- */
+/** Default of {@link SummaryWriterOptions.summaryWait_ms}. */
 const MOST_WAIT_MS = 10_000;
 /** Brokers refuse larger records. The records of such a segment are read one by one instead. */
 const MOST_BYTES = 1_000_000;
 const READ_BYTES = 1024 * 1024;
 const HOUR_MS = 3_600_000;
 
+export type SummaryWriterOptions = {
+  readonly index: Journal;
+  readonly log: Logger;
+  /**
+   * All processes have the same summaries. Each waits for a random time up to this one, and writes
+   * those that no other has written by then. Default: 10 s
+   */
+  readonly summaryWait_ms?: number;
+};
+
 /** Writes the summaries of segments that have ended. One that is missing only delays starts. */
 export class SummaryWriter {
   readonly #index: Journal;
   readonly #log: Logger;
+  readonly #wait_ms: number;
   readonly #waiting: Summary[] = [];
   #timer: NodeJS.Timeout | null = null;
 
-  constructor({ index, log }: { readonly index: Journal; readonly log: Logger }) {
+  constructor({ index, log, summaryWait_ms = MOST_WAIT_MS }: SummaryWriterOptions) {
     this.#index = index;
     this.#log = log;
+    this.#wait_ms = summaryWait_ms;
   }
 
   add(summary: Summary): void {
     this.#waiting.push(summary);
-    this.#timer ??= setTimeout(() => void this.#write(), Math.random() * MOST_WAIT_MS).unref();
+    this.#timer ??= setTimeout(() => void this.#write(), Math.random() * this.#wait_ms).unref();
   }
 
   close(): void {

@@ -72,7 +72,8 @@ if (realEngines) {
       // The client may warn of a slow broker too.
       const ours = warnings.filter((warning) => warning.includes("KAFKA_REPLICATION"));
       t.deepEqual(ours, [
-        `${namespace}.alerts, ${namespace}.dead-letters, ${namespace}.events keep 1 copy of a record: ` +
+        `${["alerts", "dead-letters", "events", "keys", "keys-index"].map((name) => `${namespace}.${name}`).join(", ")} ` +
+          "keep 1 copy of a record: " +
           "an acknowledged event may be lost with a broker. KAFKA_REPLICATION sets the copies of new topics, " +
           "kafka-reassign-partitions those of existing ones",
       ]);
