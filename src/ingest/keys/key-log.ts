@@ -33,6 +33,9 @@ const ABANDONED_MS = 60_000;
 const MOST_ABANDONED = 10_000;
 /** Most outcomes that wait to be written. A claim without one is searched by its ids. */
 const MOST_OUTCOMES = 10_000;
+/** Outcomes of one record, which is applied in one step. */
+const RECORD_OUTCOMES = 1_000;
+const FORGOTTEN_AGAIN_MS = 3_600_000;
 
 type Waiter = { readonly resolve: (verdict: Verdict) => void; readonly reject: (error: unknown) => void };
 
@@ -58,6 +61,8 @@ export class KeyLog implements AsyncDisposable {
   /** Whether the last read failed, which is logged once. */
   #isFailing = false;
   #began_ms: number | null = null;
+  /** When it was last logged that keys are forgotten. */
+  #warned_ms = -Infinity;
   readonly #running: Promise<void>;
 
   constructor(options: KeyLogOptions) {
@@ -166,6 +171,15 @@ export class KeyLog implements AsyncDisposable {
     this.#isFailing = true;
   }
 
+  #noteForgotten(): void {
+    const { forgotten } = this.#table;
+    const now_ms = performance.now();
+    if (forgotten === 0 || now_ms - this.#warned_ms < FORGOTTEN_AGAIN_MS) return;
+    this.#warned_ms = now_ms;
+    const message = "idempotency keys are forgotten before they are a day old, as there are too many for their memory";
+    this.#options.log.warn({ forgotten, keys: this.#table.keys }, message);
+  }
+
   #createTable(): KeyTable {
     const { most_bytes } = this.#options;
     return new KeyTable({
@@ -242,6 +256,7 @@ export class KeyLog implements AsyncDisposable {
       this.#next = record.offset + 1;
       if (verdict !== null) this.#conclude(verdict);
     }
+    this.#noteForgotten();
     for (const { offset, resolve } of this.#outcomeWaiters) if (this.#table.outcome(offset) !== "open") resolve();
   }
 
@@ -261,7 +276,7 @@ export class KeyLog implements AsyncDisposable {
       this.#outcomes = { done: [], void: [] };
       const kinds = (["void", "done"] as const).filter((kind) => taken[kind].length > 0);
       try {
-        await this.#options.keys.append(kinds.map((kind) => encodeKeyRecord({ kind, offsets: taken[kind] })));
+        await this.#options.keys.append(kinds.flatMap((kind) => recordsOf(kind, taken[kind])));
       } catch (error) {
         this.#options.log.debug({ err: error }, "the outcomes of keys could not be written; retrying");
         if (this.#closing.signal.aborted) break;
@@ -280,4 +295,11 @@ export class KeyLog implements AsyncDisposable {
     this.#summaries.close();
     await this.#running;
   }
+}
+
+function recordsOf(kind: "done" | "void", offsets: readonly number[]): Buffer[] {
+  const count = Math.ceil(offsets.length / RECORD_OUTCOMES);
+  return Array.from({ length: count }, (_, i) =>
+    encodeKeyRecord({ kind, offsets: offsets.slice(i * RECORD_OUTCOMES, (i + 1) * RECORD_OUTCOMES) }),
+  );
 }
