@@ -74,19 +74,12 @@ function encodeOutcomes({ kind, offsets }: Outcomes): Buffer {
 
 /** Decodes a record. Returns null for one that this release does not write. */
 export function decodeKeyRecord(value: Buffer): KeyRecord | null {
-  switch (value[0]) {
-    case CLAIM:
-      return value.length < CLAIM_BYTES ? null : decodeClaim(value);
-    case DONE:
-    case VOID: {
-      const offsets = Array.from({ length: Math.floor((value.length - 1) / 8) }, (_, i) =>
-        value.readDoubleBE(1 + 8 * i),
-      );
-      return { kind: value[0] === DONE ? "done" : "void", offsets };
-    }
-    default:
-      return null;
-  }
+  const [kind] = value;
+  if (kind === CLAIM) return value.length < CLAIM_BYTES ? null : decodeClaim(value);
+  if (kind !== DONE && kind !== VOID) return null;
+  const count = Math.floor((value.length - 1) / 8);
+  const offsets = Array.from({ length: count }, (_, i) => value.readDoubleBE(1 + 8 * i));
+  return { kind: kind === DONE ? "done" : "void", offsets };
 }
 
 function decodeClaim(value: Buffer): Claim | null {

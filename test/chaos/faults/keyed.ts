@@ -165,7 +165,7 @@ const postBulk: KeyedPost = async ({ url, target, agent }, key, texts) => {
     headers: { "Content-Type": "application/x-ndjson", Authorization: `ApiKey ${target.apiKey}` },
     body: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
   });
-  const isStored = status === 200 && (JSON.parse(text) as { errors: boolean }).errors === false;
+  const isStored = status === 200 && !(JSON.parse(text) as { errors: boolean }).errors;
   return { isStored, ids: [], text: `${status} ${text}` };
 };
 

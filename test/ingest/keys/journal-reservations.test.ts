@@ -44,9 +44,8 @@ type ProcessOptions = {
 };
 
 type Process = {
-  post(key: string, texts: readonly string[]): Promise<Posted>;
+  readonly post: (key: string, texts: readonly string[]) => Promise<Posted>;
   readonly keyLog: KeyLog;
-  stop(): Promise<void>;
 };
 
 type House = {
@@ -54,7 +53,7 @@ type House = {
   readonly bus: Bus;
   readonly keys: Journal;
   /** Starts a posting process. */
-  start(options?: ProcessOptions): Promise<Process>;
+  readonly start: (options?: ProcessOptions) => Promise<Process>;
 };
 
 /** What the processes of a test share: a bus, and its journals. */
@@ -135,7 +134,7 @@ async function house(t: ExecutionContext, kind: keyof typeof KIND_OF): Promise<H
       const batch = { log: SHOP, apiKey: "one", key, hash: texts.join(), count: texts.length, ...times };
       return idempotency.post(batch, (ids) => coalescer.submitLines(SHOP, lines, ids));
     };
-    return { post, keyLog, stop: () => keyLog[Symbol.asyncDispose]() };
+    return { post, keyLog };
   };
   return { clock, bus, keys: bus.journal!("keys"), start };
 }
