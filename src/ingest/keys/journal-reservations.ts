@@ -18,6 +18,7 @@ export type JournalReservationsOptions = {
  * for it, instead of searching the bus.
  */
 const ALIVE_MS = 3_000;
+const MOST_WAIT_MS = 2_000;
 
 /** Reservations as claims in the journal of keys. */
 export class JournalReservations implements Reservations {
@@ -40,11 +41,16 @@ export class JournalReservations implements Reservations {
       state = isWon ? { offset: verdict.offset } : "taken";
       return isWon;
     };
-    const settle = (kind: "done" | "void"): void => {
-      if (typeof state === "object") keyLog.settle(kind, state.offset);
-      else if (kind === "void" && state === "asked") keyLog.abandon(reservation.first);
+    const markDone = (): void => {
+      if (typeof state === "object") keyLog.settle("done", state.offset);
     };
-    return { isReserved: reserve(), markDone: () => settle("done"), free: () => settle("void") };
+    const free = (): void => {
+      if (state === "taken") return;
+      // Kafka's client may append a claim twice, the second time after the outcome of the first.
+      keyLog.abandon(reservation.first);
+      if (typeof state === "object") keyLog.settle("void", state.offset);
+    };
+    return { isReserved: reserve(), markDone, free };
   }
 
   async find(name: string): Promise<Standing | null> {
@@ -56,7 +62,7 @@ export class JournalReservations implements Reservations {
     const claim = await keyLog.read(offset);
     if (claim === null) return { reservation: null, version, markDone };
     const alive_ms = acceptedAt(claim.reservation.first) + ALIVE_MS - now();
-    const outcome = await keyLog.outcome(offset, Math.min(alive_ms, ALIVE_MS));
+    const outcome = await keyLog.outcome(offset, Math.min(alive_ms, MOST_WAIT_MS));
     if (outcome === "void") return null;
     return { reservation: { ...claim.reservation, done: outcome === "done" }, version, markDone };
   }

@@ -33,6 +33,9 @@ const ABANDONED_MS = 60_000;
 const MOST_ABANDONED = 10_000;
 /** Most outcomes that wait to be written. A claim without one is searched by its ids. */
 const MOST_OUTCOMES = 10_000;
+const OUTCOME_DEADLINE_MS = 2_000;
+/** Time in which a claim has to be read, as a producer waits for it. */
+const READ_DEADLINE_MS = 2_000;
 /** Outcomes of one record, which is applied in one step. */
 const RECORD_OUTCOMES = 1_000;
 const FORGOTTEN_AGAIN_MS = 3_600_000;
@@ -63,13 +66,12 @@ export class KeyLog implements AsyncDisposable {
   #began_ms: number | null = null;
   /** When it was last logged that keys are forgotten. */
   #warned_ms = -Infinity;
-  readonly #running: Promise<void>;
 
   constructor(options: KeyLogOptions) {
     this.#options = options;
     this.#summaries = new SummaryWriter(options);
     this.#table = this.#createTable();
-    this.#running = this.#run();
+    void this.#run();
   }
 
   /** Resolves once the keys of the last day are known. */
@@ -140,7 +142,11 @@ export class KeyLog implements AsyncDisposable {
 
   /** Reads a claim; null if it has been removed. @throws LoggiaError `bus_unavailable` */
   async read(offset: number): Promise<Claim | null> {
-    const [record] = await this.#options.keys.read({ from: offset, maxBytes: 1 });
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const error = new LoggiaError("bus_unavailable", "Kafka did not return the key in time; try again shortly");
+    const timer = setTimeout(reject, READ_DEADLINE_MS, error);
+    const reading = this.#options.keys.read({ from: offset, maxBytes: 1 });
+    const [record] = await Promise.race([reading, late]).finally(() => clearTimeout(timer));
     const claim = record?.offset === offset ? decodeKeyRecord(record.value) : null;
     return claim?.kind === "claim" ? claim : null;
   }
@@ -276,7 +282,8 @@ export class KeyLog implements AsyncDisposable {
       this.#outcomes = { done: [], void: [] };
       const kinds = (["void", "done"] as const).filter((kind) => taken[kind].length > 0);
       try {
-        await this.#options.keys.append(kinds.flatMap((kind) => recordsOf(kind, taken[kind])));
+        const records = kinds.flatMap((kind) => recordsOf(kind, taken[kind]));
+        await this.#options.keys.append(records, { deadline_ms: OUTCOME_DEADLINE_MS });
       } catch (error) {
         this.#options.log.debug({ err: error }, "the outcomes of keys could not be written; retrying");
         if (this.#closing.signal.aborted) break;
@@ -293,7 +300,6 @@ export class KeyLog implements AsyncDisposable {
     this.#closing.abort();
     await this.#writing;
     this.#summaries.close();
-    await this.#running;
   }
 }
 

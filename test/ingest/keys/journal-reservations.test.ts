@@ -280,6 +280,20 @@ test("a claim that arrives after its post was refused frees its key", async (t) 
   t.deepEqual(await idsOn(bus), [first]);
 });
 
+test("a claim that Kafka's client appends again after its outcome does not lock the key", async (t) => {
+  const { keys, start } = await house(t, "memory");
+  const full = new LoggiaError("overloaded", "Too many records are waiting");
+  const one = await start({ append: () => () => Promise.reject(full) });
+  await t.throwsAsync(one.post("k", ["a"]), { message: full.message });
+  await until(() => one.keyLog.outcome(0, 0).then((outcome) => outcome === "void"), { what: "the claim to be void" });
+  const { records } = keys as MemoryJournal;
+  const again = records.length;
+  await keys.append([records[0]!.value]);
+  await until(() => one.keyLog.outcome(again, 0).then((outcome) => outcome === "void"), {
+    what: "the second claim to be void",
+  });
+});
+
 test("the batch of an append that was late is known to be stored once it is", async (t) => {
   const { bus, start } = await house(t, "memory");
   const late =
