@@ -18,7 +18,7 @@ export type JournalReservationsOptions = {
  * for it, instead of searching the bus.
  */
 const ALIVE_MS = 3_000;
-const MOST_WAIT_MS = 2_000;
+const MOST_WAIT_MS = 2_500;
 
 /** Reservations as claims in the journal of keys. */
 export class JournalReservations implements Reservations {
