@@ -40,6 +40,7 @@ export class KafkaFetcher implements AsyncDisposable {
   readonly #connection: KafkaConnection;
   readonly #cluster: KafkaCluster;
   readonly #dropConnections: () => void;
+  #isClosed = false;
 
   constructor(connection: KafkaConnection) {
     this.#connection = connection;
@@ -69,9 +70,12 @@ export class KafkaFetcher implements AsyncDisposable {
   }
 
   async #leader(topic: string): Promise<KafkaBroker> {
+    if (this.#isClosed) throw new LoggiaError("bus_unavailable", "The bus is closed");
     await this.#cluster.connect();
     await this.#cluster.addTargetTopic(topic);
     await this.#cluster.refreshMetadataIfNecessary();
+    // A fetch that was connecting when this was closed must leave no connection.
+    if (this.#isClosed) throw new LoggiaError("bus_unavailable", "The bus is closed");
     const [nodeId] = Object.keys(this.#cluster.findLeaderForPartitions(topic, [PARTITION]));
     if (nodeId !== undefined) return await this.#cluster.findBroker({ nodeId });
     await this.#cluster.refreshMetadata();
@@ -79,7 +83,9 @@ export class KafkaFetcher implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!(await settledWithin(this.#cluster.disconnect(), DISCONNECT_TIMEOUT_MS))) this.#dropConnections();
+    this.#isClosed = true;
+    await settledWithin(this.#cluster.disconnect(), DISCONNECT_TIMEOUT_MS);
+    this.#dropConnections();
   }
 }
 

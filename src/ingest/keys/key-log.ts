@@ -38,6 +38,7 @@ const OUTCOME_DEADLINE_MS = 2_000;
 const READ_DEADLINE_MS = 2_000;
 /** Outcomes of one record, which is applied in one step. */
 const RECORD_OUTCOMES = 1_000;
+const CLOSE_WAIT_MS = 1_000;
 const FORGOTTEN_AGAIN_MS = 3_600_000;
 
 type Waiter = { readonly resolve: (verdict: Verdict) => void; readonly reject: (error: unknown) => void };
@@ -66,12 +67,13 @@ export class KeyLog implements AsyncDisposable {
   #began_ms: number | null = null;
   /** When it was last logged that keys are forgotten. */
   #warned_ms = -Infinity;
+  readonly #running: Promise<void>;
 
   constructor(options: KeyLogOptions) {
     this.#options = options;
     this.#summaries = new SummaryWriter(options);
     this.#table = this.#createTable();
-    void this.#run();
+    this.#running = this.#run();
   }
 
   /** Resolves once the keys of the last day are known. */
@@ -300,6 +302,8 @@ export class KeyLog implements AsyncDisposable {
     this.#closing.abort();
     await this.#writing;
     this.#summaries.close();
+    // A read that Kafka does not answer is left behind.
+    await Promise.race([this.#running, sleep(CLOSE_WAIT_MS, undefined, { ref: false })]);
   }
 }
 
