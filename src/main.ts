@@ -31,18 +31,17 @@ import { type Continuity, watchContinuity } from "./operations/continuity.ts";
 import { followDecisions } from "./operations/decisions.ts";
 import { createReclassifications } from "./operations/reclassification.ts";
 import { createWriteCoalescer } from "./ingest/write-coalescer.ts";
-import { startKeyRemoval } from "./ingest/idempotency-store.ts";
 import { createIngestMemory } from "./ingest/ingest-memory.ts";
 import { createPostListener } from "./ingest/posting/listener.ts";
 import { previewHook } from "./ingest/protocols/hooks/preview.ts";
-import { createIdempotency } from "./ingest/idempotency.ts";
 import type { Settings } from "./settings.ts";
 import type { Address } from "./settings/values.ts";
 import { type Connections, shareConnections } from "./start/connections.ts";
 import { startFirstRecords } from "./start/first-records.ts";
 import { openReadWatermark } from "./start/read-watermark.ts";
 import { openPosting } from "./start/watermarks.ts";
-import { APPEND_TIMEOUT_MS, firstMoment, openDeletionLog } from "./start/ids.ts";
+import { openIdempotency } from "./start/idempotency.ts";
+import { firstMoment, openDeletionLog } from "./start/ids.ts";
 import { type ListenerAddress, startListeners } from "./start/listeners.ts";
 import { responseMemory_mb, queuedPostMemory_mb } from "./start/memory.ts";
 import { createOperations } from "./start/operations.ts";
@@ -74,11 +73,6 @@ type Geoip = { readonly locate?: Locate };
 /** `accepted` returns the time of the largest id on the bus when this process started, or 0. */
 type Opened = Engines & { readonly accepted: () => Promise<number>; readonly deletions: DeletionLog };
 
-/**
- * How long after its start an abandoned append may still reach Kafka: the client's own attempts
- * with their timeouts.
- */
-const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
 const POST_MAX_WAITING_EVENTS = 50_000;
 const MB = 1024 * 1024;
 /** Consumer group of the processes that share the pipeline's work. */
@@ -354,11 +348,12 @@ async function startApi(
 
 async function startPost(
   settings: Settings,
-  { ports: { bus, catalog, store }, clock, batches, watermarks, accepted, deletions }: Opened,
+  { ports, clock, batches, watermarks, accepted, deletions }: Opened,
   { metrics, appends, limiter, opsEndpoints, connections, postTimes }: Watch & { readonly postTimes: PostTimes },
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<{ post: Address; listeners: readonly ListenerAddress[] }> {
+  const { catalog } = ports;
   const from = firstMoment(await accepted(), clock);
   const posting = await openPosting({ watermarks, clock, from, log }, closing);
   const coalescer = createWriteCoalescer({
@@ -372,11 +367,7 @@ async function startPost(
     usesBusyPoll: settings.engines.kind === "embedded" && availableParallelism() > 1,
   });
   posting.follow(coalescer);
-  const settle_ms = settings.engines.kind === "cluster" ? APPEND_SETTLE_MS : 0;
-  const documents = closing.use(await batches());
-  const keyRemoval = startKeyRemoval(documents, { clock, log });
-  closing.defer(() => keyRemoval.close());
-  const idempotency = createIdempotency({ documents, bus, store, deletions, settle_ms, now: clock.now, log });
+  const idempotency = await openIdempotency({ ports, clock, batches, deletions, metrics, postTimes, log }, closing);
   const memory = createIngestMemory();
   const shared = { catalog, coalescer, idempotency, clock, limiter, memory, log };
   const server = createPostListener({

@@ -12,6 +12,52 @@
 export const TOPICS = ["events", "dead-letters", "alerts"] as const;
 export type Topic = (typeof TOPICS)[number];
 
+/**
+ * Journals of a cluster: topics of one partition, which every posting process reads.
+ * - `keys`: idempotency keys, `src/ingest/keys/key-record.ts`.
+ * - `keys-index`: summaries of `keys`, from which a process that starts learns the older keys.
+ */
+export const JOURNALS = ["keys", "keys-index"] as const;
+export type JournalName = (typeof JOURNALS)[number];
+
+export type JournalRecord = {
+  readonly offset: number;
+  readonly value: Buffer;
+  /** When the record was appended, in milliseconds since the Unix epoch. */
+  readonly appended: number;
+};
+
+export type JournalReadOptions = {
+  /** The first offset to read. If its record has been removed, reading begins at the oldest one. */
+  readonly from: number;
+  /** Approximate bound of one read. A larger record is read alone. */
+  readonly maxBytes: number;
+  /** How long to wait for a record if there is none. Default: 0 */
+  readonly wait_ms?: number;
+};
+
+/** Records in one order that is the same for all processes. They expire by age, after 26 hours. */
+export type Journal = {
+  /**
+   * Appends records, in order. Resolves once they are durable.
+   * @throws LoggiaError like `Bus.append`
+   */
+  append(values: readonly Buffer[], options?: { deadline_ms?: number }): Promise<void>;
+  /**
+   * Reads records in order, none twice and none skipped if each read begins after the last record
+   * of the one before. Returns none at the end of the journal.
+   * @throws JournalCut if the journal ends before `from`; LoggiaError `bus_unavailable`
+   */
+  read(options: JournalReadOptions): Promise<readonly JournalRecord[]>;
+  /** Returns the offset of the oldest record, and the one that the next record will get. */
+  bounds(): Promise<{ readonly first: number; readonly end: number }>;
+  /** Returns the offset of the first record appended at `moment` or later, or the end. */
+  offsetAt(moment: number): Promise<number>;
+};
+
+/** A journal lost its newest records, or was created anew. */
+export class JournalCut extends Error {}
+
 export type NewRecord = {
   /** Records with equal keys stay in order. */
   readonly key: string;
@@ -147,6 +193,8 @@ export type Bus = AsyncDisposable & {
    * @param moment milliseconds since the Unix epoch
    */
   readonly offsetsAt?: (topic: Topic, moment: number) => Promise<ReadonlyMap<number, number>>;
+  /** Returns a journal. Absent if no other process uses the bus. */
+  readonly journal?: (name: JournalName) => Journal;
   /**
    * Returns the last record of each non-empty partition of a topic, from which a new process learns
    * the largest id assigned before it started.

@@ -15,6 +15,7 @@ import type { Settings } from "../settings.ts";
 import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
 import { BATCHES, CLOCK, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS, WATERMARKS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
+import { indexExists } from "./existing.ts";
 
 /** Opens Kafka and Elasticsearch. @throws LoggiaError that names the one that can't be reached */
 export async function openCluster(
@@ -57,7 +58,7 @@ export async function openCluster(
     ports: { bus, catalog, store },
     clock,
     notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
-    batches: () => open(BATCHES),
+    batches: async () => ((await indexExists(client, `${namespace}-${BATCHES}`)) ? await open(BATCHES) : null),
     watermarks: () => open(WATERMARKS),
     reclassifications: closing.use(await open(RECLASSIFICATIONS)),
     marks,

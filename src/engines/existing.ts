@@ -27,15 +27,20 @@ export async function clientOfExisting(
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<Client> {
-  const { createElasticsearchClient, translateElasticsearchError } = await import("../elasticsearch/client.ts");
+  const { createElasticsearchClient } = await import("../elasticsearch/client.ts");
   const client = createElasticsearchClient({ ...elasticsearch, log });
   closing.defer(() => client.close());
   const index = `${namespace}-${name}`;
-  const exists = await client.indices.exists({ index }).catch((error: unknown) => {
-    throw translateElasticsearchError(error);
-  });
-  if (exists) return client;
+  if (await indexExists(client, index)) return client;
   throw new StartError(
     `LOGGIA_NAMESPACE is ${JSON.stringify(namespace)}, where no service has run: there is no index ${index}`,
   );
+}
+
+/** @throws LoggiaError `store_unavailable` */
+export async function indexExists(client: Client, index: string): Promise<boolean> {
+  const { translateElasticsearchError } = await import("../elasticsearch/client.ts");
+  return await client.indices.exists({ index }).catch((error: unknown) => {
+    throw translateElasticsearchError(error);
+  });
 }

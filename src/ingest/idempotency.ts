@@ -1,21 +1,18 @@
-import { createHash } from "node:crypto";
-import type { Logger } from "pino";
-
 import type { Bus } from "../bus/bus.ts";
 import type { DeletionLog } from "../bus/deletions.ts";
-import { LoggiaError } from "../errors.ts";
+import { LateAppend, LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { acceptedAt, type EventId, firstIdAt, nthId } from "../events/id.ts";
 import { decodeRecord } from "../events/record.ts";
-import type { IdempotencyStore } from "./idempotency-store.ts";
 import { KEY_LIFE_MS } from "./idempotency-store.ts";
+import { nameOfText } from "./keys/key-record.ts";
+import type { Attempt, KeyedBatch, Reservation, Reservations, Standing } from "./reservations.ts";
 import type { Store } from "../store/store.ts";
 import type { Reserve } from "./post-ids.ts";
-import { UnusedReservations } from "./unused-reservations.ts";
 
 export type IdempotencyOptions = {
-  readonly documents: Pick<IdempotencyStore, "create" | "replace" | "remove" | "read">;
-  readonly bus: Pick<Bus, "read">;
+  readonly reservations: Reservations;
+  readonly bus: Pick<Bus, "read" | "offsetsAt">;
   readonly store: Pick<Store, "deletionsAmong" | "rows">;
   readonly deletions: DeletionLog;
   /**
@@ -24,23 +21,8 @@ export type IdempotencyOptions = {
    * later. 0 if no other process appends and a failed append is known to be undone.
    */
   readonly settle_ms: number;
-  readonly log: Logger;
   /** The trusted clock. Default: the host's clock */
   readonly now?: () => number;
-};
-
-/** A batch with an idempotency key. `hash` covers everything that determines what is stored. */
-export type KeyedBatch = {
-  readonly log: LogKey;
-  /** Id of the API key that the batch was posted with. The idempotency key is scoped to it. */
-  readonly apiKey: string;
-  readonly key: string;
-  readonly hash: string;
-  readonly count: number;
-  /** Latest time the batch may have been read at. Its events' times are checked against it. */
-  readonly read_ms: number;
-  /** Time at which the batch was read, by the trusted clock. */
-  readonly trusted_ms: number;
 };
 
 /** Position of the batch on the bus, with the times of the attempt that stored it. */
@@ -65,14 +47,6 @@ export type Idempotency = {
   post(batch: KeyedBatch, append: Append): Promise<Posted>;
 };
 
-/** The document of a key. `created` applies to events without a creation time of their own. */
-type Reservation = Posted & {
-  readonly created: number;
-  readonly hash: string;
-  readonly count: number;
-  readonly done: boolean;
-};
-
 /** Largest difference between the clocks of brokers and posting processes, in milliseconds. */
 const SKEW_MS = 10_000;
 const SEARCH_TIMEOUT_MS = 20_000;
@@ -81,6 +55,8 @@ const SEARCH_BYTES = 4 * 1024 * 1024;
 /** Most rows of one read of the store. */
 const MOST_ROWS = 10_000;
 const RETRY_AFTER_S = 5;
+/** Rounds of reserving a key and reading who has it, before a post is refused. */
+const MOST_ROUNDS = 4;
 
 /**
  * Creates the idempotency check. A batch's ids are reserved under its key before it is appended,
@@ -93,63 +69,44 @@ const RETRY_AFTER_S = 5;
  *   the old ones and would miss its events.
  */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
-  const { documents, bus, store, deletions, settle_ms, log, now = Date.now } = options;
-  const unused = new UnusedReservations(documents);
+  const { reservations, bus, store, deletions, settle_ms, now = Date.now } = options;
   const inProgress = new Map<string, { readonly hash: string; readonly posted: Promise<Posted> }>();
 
   async function attempt(name: string, batch: KeyedBatch, append: Append): Promise<Posted> {
-    const earlier = await repeatOfEarlierRelease(batch, append);
-    if (earlier !== null) return earlier;
-    try {
-      return await appendNew(name, batch, append, null);
-    } catch (error) {
-      if (!(error instanceof KeyInUse)) throw error;
+    const earlier = await reservations.findEarlier(batch, name);
+    const repeated = earlier === null ? null : await answerRepeat(earlier, batch, append);
+    if (repeated !== null) return repeated;
+    let replaced: string | null = null;
+    for (let round = 1; round <= MOST_ROUNDS; round++) {
+      try {
+        return await appendNew(name, batch, append, replaced);
+      } catch (error) {
+        if (!(error instanceof KeyInUse)) throw error;
+      }
+      const standing = await reservations.find(name);
+      const posted = standing === null ? null : await answerRepeat(standing, batch, append);
+      if (posted !== null) return posted;
+      replaced = standing?.version ?? null;
     }
-    const found = await documents.read(name);
-    // The reservation was removed meanwhile.
-    if (found === null || found.body === null) throw stillInProgress(1);
-    const known = reservationOf(found.body);
-    if (isExpired(known)) return await appendReplacing(name, batch, append, found.version);
-    if (known.hash !== batch.hash) throw keyReused();
-    const posted = await completeEarlier(name, { known, version: found.version }, batch, append);
-    return posted ?? (await appendReplacing(name, batch, append, found.version));
-  }
-
-  /**
-   * Returns the batch that an earlier release stored under this key; null if there is none. Those
-   * releases scoped keys to logs, not API keys; theirs are found for a day after the upgrade.
-   * Another body under such a key is another producer's. Delete this in the release after next.
-   */
-  async function repeatOfEarlierRelease(batch: KeyedBatch, append: Append): Promise<Posted | null> {
-    const name = nameOf(`${batch.log}\n${batch.key}`);
-    const found = await documents.read(name);
-    if (found === null || found.body === null) return null;
-    const known = reservationOf(found.body);
-    if (isExpired(known) || known.hash !== batch.hash) return null;
-    return await completeEarlier(name, { known, version: found.version }, batch, append);
-  }
-
-  function isExpired({ trusted_ms }: Reservation): boolean {
-    return now() - trusted_ms > KEY_LIFE_MS;
+    throw stillInProgress(RETRY_AFTER_S);
   }
 
   /**
    * Returns the position of a batch that an earlier attempt appended, in whole or in part; null if
-   * it appended nothing.
+   * it appended nothing, or is forgotten.
    */
-  async function completeEarlier(
-    name: string,
-    { known, version }: { readonly known: Reservation; readonly version: string },
-    batch: KeyedBatch,
-    append: Append,
-  ): Promise<Posted | null> {
+  async function answerRepeat(standing: Standing, batch: KeyedBatch, append: Append): Promise<Posted | null> {
+    const { reservation: known } = standing;
+    if (known === null || now() - known.trusted_ms > KEY_LIFE_MS) return null;
+    if (known.hash !== batch.hash) throw keyReused();
     if (known.done) return postedOf(known);
-    if (unused.has(known.first)) return null;
     const found = await idsOnBus(bus, batch.log, known, settle_ms);
-    if (found.size < known.count) for (const id of await idsInStore(store, batch.log, known)) found.add(id);
+    const left_ms = acceptedAt(known.first) + settle_ms - now();
+    const isRunning = settle_ms > 0 && left_ms > 0;
+    if (found.size < known.count && !isRunning && !(await reachesBackTo(bus, known)))
+      for (const id of await idsInStore(store, batch.log, known)) found.add(id);
     if (found.size < known.count) {
-      const left_ms = acceptedAt(known.first) + settle_ms - now();
-      if (settle_ms > 0 && left_ms > 0) throw stillInProgress(Math.ceil(left_ms / 1000));
+      if (isRunning) throw stillInProgress(Math.ceil(left_ms / 1000));
       if (found.size === 0) return null;
       // A batch that took several requests may be there in part; what is there is not stored again.
       await append({ first: known.first, created: known.created });
@@ -157,56 +114,34 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const ids = Array.from({ length: known.count }, (_, n) => nthId(known.first, n));
       await deletions.append(await store.deletionsAmong(batch.log, ids));
     }
-    void markDone(name, known, version);
+    standing.markDone();
     return postedOf(known);
   }
 
   async function appendNew(name: string, batch: KeyedBatch, append: Append, replaced: string | null): Promise<Posted> {
     const { hash, count, read_ms, trusted_ms } = batch;
-    let reservation: Reservation | null = null;
-    let written: Promise<string | null> = Promise.resolve(null);
-    const first = await append({
-      reserve: async (first, created) => {
-        reservation = { hash, first, created, count, read_ms, trusted_ms, done: false };
-        const document = documentOf(reservation);
-        written = (
-          replaced === null ? documents.create(name, document) : documents.replace(name, document, replaced)
-        ).then((result) => (result.kind === "done" ? result.version : null));
-        if ((await written) === null) throw new KeyInUse();
-      },
-      release: () => {
-        if (reservation !== null && settle_ms > 0) void unused.free(name, reservation.first, written);
-      },
-    });
-    const version = await written;
-    if (reservation !== null && version !== null) void markDone(name, reservation, version);
-    return { first, read_ms, trusted_ms };
-  }
-
-  /**
-   * Appends the batch under new ids and replaces a reservation that cannot be completed. If another
-   * process replaced it first, that attempt is still running.
-   */
-  async function appendReplacing(name: string, batch: KeyedBatch, append: Append, version: string): Promise<Posted> {
+    let reserved: Attempt | null = null;
+    const reserve: Reserve = async (first, created) => {
+      const reservation: Reservation = { hash, first, created, count, read_ms, trusted_ms, done: false };
+      reserved = reservations.reserve(name, reservation, replaced);
+      if (!(await reserved.isReserved)) throw new KeyInUse();
+    };
+    const made = (): Attempt | null => reserved;
+    // Without other processes a repeat finds at once that nothing was stored.
+    const release = (): void => void (settle_ms > 0 && made()?.free());
     try {
-      return await appendNew(name, batch, append, version);
+      const first = await append({ reserve, release });
+      made()?.markDone();
+      return { first, read_ms, trusted_ms };
     } catch (error) {
-      throw error instanceof KeyInUse ? stillInProgress(RETRY_AFTER_S) : error;
-    }
-  }
-
-  /** Marks a reservation as done. It saves repeats the search on the bus; nothing awaits it. */
-  async function markDone(name: string, reservation: Reservation, version: string): Promise<void> {
-    try {
-      await documents.replace(name, documentOf({ ...reservation, done: true }), version);
-    } catch (error) {
-      log.debug({ err: error }, "an idempotency key could not be marked as done");
+      if (error instanceof LateAppend) void error.isStored.then((isStored) => isStored && made()?.markDone());
+      throw error;
     }
   }
 
   return {
     post(batch, append) {
-      const name = nameOf(`${batch.log}\n${batch.apiKey}\n${batch.key}`);
+      const name = nameOfText(`${batch.log}\n${batch.apiKey}\n${batch.key}`);
       const running = inProgress.get(name);
       if (running !== undefined) return running.hash === batch.hash ? running.posted : Promise.reject(keyReused());
       const posted = attempt(name, batch, append).finally(() => inProgress.delete(name));
@@ -216,30 +151,23 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   };
 }
 
-/** Returns the name of the document of a key. */
-function nameOf(key: string): string {
-  return createHash("sha256").update(key).digest("base64url");
-}
-
 /** The key is in use. */
 class KeyInUse extends Error {}
 
-/** Encodes a reservation. Stored documents call the trusted time `believed_ms`. */
-function documentOf({ trusted_ms, ...reservation }: Reservation): Readonly<Record<string, unknown>> {
-  return { ...reservation, believed_ms: trusted_ms };
-}
-
-/** Decodes a reservation. Earlier releases stored a single time, which stands for all of them. */
-function reservationOf(body: Readonly<Record<string, unknown>>): Reservation {
-  const { believed_ms, ...known } = body as Omit<Reservation, "created" | "trusted_ms"> & {
-    readonly created?: number;
-    readonly believed_ms?: number;
-  };
-  return { created: acceptedAt(known.first), ...known, trusted_ms: believed_ms ?? known.read_ms };
-}
-
 function postedOf({ first, read_ms, trusted_ms }: Reservation): Posted {
   return { first, read_ms, trusted_ms };
+}
+
+/**
+ * Returns whether the bus still holds all that it held when the ids were assigned, so that what is
+ * not on it was never there. It cannot tell on embedded engines.
+ */
+async function reachesBackTo(bus: Pick<Bus, "offsetsAt">, { first, created }: Reservation): Promise<boolean> {
+  if (bus.offsetsAt === undefined) return false;
+  const earliest_ms = Math.min(acceptedAt(first), created) - SKEW_MS;
+  const [oldest, then] = await Promise.all([bus.offsetsAt("events", 0), bus.offsetsAt("events", earliest_ms)]);
+  // A partition is whole if it holds an older record, or its very first one.
+  return oldest.entries().every(([partition, offset]) => offset === 0 || (then.get(partition) ?? 0) > offset);
 }
 
 /** Finds the ids of a reservation that are on the bus. */

@@ -22,6 +22,7 @@ import { pipelineMetrics } from "./pipeline-metrics.ts";
 import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
 import type { ListenerName, ListenerTally } from "../ingest/listeners/tally.ts";
+import type { KeyCounts } from "../ingest/keys/key-log.ts";
 import type { PostObserver } from "../ingest/posting/listener.ts";
 import type { WriteOutcome } from "../store/store.ts";
 import { createTally } from "./tally.ts";
@@ -52,6 +53,8 @@ export type Metrics = {
   watchWals(logs: ReadonlyMap<string, string>): void;
   /** Starts reading the disk usage of the embedded bus. */
   watchBusDisk(read: () => Promise<BusDisk>): void;
+  /** Starts reading what this process holds of the idempotency keys of a cluster. */
+  watchKeys(read: () => KeyCounts): void;
   watchQueries(read: () => { readonly running: number; readonly waiting: number }): void;
   watchAnswers(read: () => { readonly running: number; readonly waiting: number }): void;
   /** Returns all metrics in the text format of Prometheus, at most a second old. */
@@ -134,6 +137,12 @@ export function createMetrics(): Metrics {
         const { oldest } = await disk();
         return oldest === null ? null : oldest / 1000;
       });
+    },
+    watchKeys(read) {
+      gauge("keys_held", "Idempotency keys that this process knows", () => read().keys);
+      gauge("keys_bytes", "Memory of these keys", () => read().size_bytes);
+      const help = "Idempotency keys forgotten before they were a day old, as their memory was full";
+      readCounter(registry, "loggia_keys_forgotten_early_total", help, () => read().forgotten);
     },
     watchQueries(read) {
       gauge("queries_running", "Queries running", () => read().running);

@@ -11,6 +11,7 @@ import {
   terminateCluster,
   terminateEmbedded,
 } from "./faults/kills.ts";
+import { keyed } from "./faults/keyed.ts";
 import { poisonCluster, poisonEmbedded } from "./faults/poison.ts";
 import { proxy } from "./faults/proxy.ts";
 import { rotation } from "./faults/rotation.ts";
@@ -29,6 +30,7 @@ import {
 const CLUSTER: readonly Fault[] = [
   killKafka,
   killElasticsearch,
+  keyed,
   killProcesses,
   pushback,
   poisonCluster,

@@ -2,6 +2,7 @@ import test from "ava";
 import kafkajs from "kafkajs";
 import { readFileSync } from "node:fs";
 
+import { createMetrics } from "../../src/monitoring/metrics.ts";
 import { KINDS, realEngines } from "../support/engine-kinds.ts";
 import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
 import { startTcpProxy } from "../chaos/tcp-proxy.ts";
@@ -144,7 +145,11 @@ test("the documentation lists each metric, and no other", async (t) => {
   // Reported from the first check on.
   await until(async () => (await metricsOf(service.apiUrl)).has("loggia_pipeline_lag_records"), { what: "the lag" });
   const text = await (await fetch(`${service.apiUrl}/metrics`)).text();
-  const exported = [...text.matchAll(/^# TYPE (loggia_\w+) /gm)].map(([, name = ""]) => name);
+  const cluster = createMetrics();
+  cluster.watchKeys(() => ({ keys: 0, size_bytes: 0, forgotten: 0 }));
+  const namesIn = (metrics: string): string[] =>
+    [...metrics.matchAll(/^# TYPE (loggia_\w+) /gm)].map(([, name = ""]) => name);
+  const exported = [...namesIn(text), ...namesIn(await cluster.text()).filter((name) => name.includes("_keys_"))];
   const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
   const rows = operations.split("\n").filter((line) => line.startsWith("| `loggia_"));
   const documented = rows.flatMap((row) => [...row.split("|")[1]!.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));

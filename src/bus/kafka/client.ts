@@ -86,6 +86,57 @@ export function createKafkaClient(connection: KafkaConnection): KafkaClient {
   return { kafka: new Kafka(config), dropConnections: drop, dropAllConnections: () => drop(null) };
 }
 
+/** A private class of kafkajs, the one below its consumers: brokers, their connections, metadata. */
+export type KafkaCluster = {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Readonly<Record<string, readonly number[]>>;
+  findBroker(node: { readonly nodeId: string }): Promise<KafkaBroker>;
+};
+
+export type KafkaBroker = {
+  fetch(request: {
+    readonly maxWaitTime: number;
+    readonly minBytes: number;
+    readonly maxBytes: number;
+    readonly isolationLevel: number;
+    readonly topics: readonly {
+      readonly topic: string;
+      readonly partitions: readonly {
+        readonly partition: number;
+        readonly fetchOffset: number;
+        readonly maxBytes: number;
+      }[];
+    }[];
+  }): Promise<{ readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[] }>;
+};
+
+type FetchedPartition = {
+  readonly messages: readonly {
+    readonly offset: string;
+    readonly timestamp: string;
+    readonly value: Buffer | null;
+    readonly isControlRecord?: boolean;
+  }[];
+};
+
+const METADATA_MAX_AGE_MS = 300_000;
+
+/**
+ * Creates kafkajs's view of the cluster, to fetch records without a consumer: a consumer reads only
+ * as a member of a group, which takes seconds to join.
+ */
+export function createKafkaCluster({ kafka }: KafkaClient): KafkaCluster {
+  const name = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === "private:Kafka:createCluster",
+  );
+  const { [name!]: create } = kafka as unknown as Record<symbol, (options: object) => KafkaCluster>;
+  return create!({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
+}
+
 const connectSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {
   const name = isIP(host) === 0 ? { servername: host } : {};
   // kafkajs passes an empty object for `ssl: true`, and nothing without TLS, despite its types.

@@ -2,48 +2,39 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "kafkajs";
 import { LoggiaError, StartError } from "../../errors.ts";
-import {
-  TOPICS,
-  type Batch,
-  type Bus,
-  type BusRecord,
-  type NewRecord,
-  type PartitionLag,
-  type ReadOptions,
-  type SubscribeOptions,
-  type Subscription,
-  type Topic,
+import type {
+  Batch,
+  Bus,
+  BusRecord,
+  Journal,
+  JournalName,
+  NewRecord,
+  PartitionLag,
+  ReadOptions,
+  SubscribeOptions,
+  Subscription,
+  Topic,
 } from "../bus.ts";
-import { createKafkaClient, kindOf, reasonOf, type KafkaConnection } from "./client.ts";
+import { createKafkaClient, reasonOf } from "./client.ts";
 import { openFailure } from "./fault.ts";
+import { KafkaJournals } from "./journals.ts";
 import { loadProtocol } from "./protocol.ts";
 import { KafkaProducer } from "./producer.ts";
 import { readRanges, type Range } from "./reader.ts";
 import { KafkaSubscription } from "./subscription.ts";
+import {
+  ensureTopics,
+  isElecting,
+  METADATA_WAIT_MS,
+  topicName,
+  type KafkaBusOptions,
+  type KafkaTopics,
+} from "./topics.ts";
 import { APPEND_DEADLINE_MS } from "../limits.ts";
 import { settledWithin } from "../wait.ts";
 
-export type KafkaBusOptions = KafkaConnection & {
-  /**
-   * Prefix of all names. Topics are `<namespace>.events`, `<namespace>.dead-letters` and
-   * `<namespace>.alerts`; consumer groups of events are `<namespace>.<group>`.
-   */
-  readonly namespace: string;
-  /** Partitions of the topics of events and alerts, if created here. Dead letters have one. */
-  readonly partitions?: number;
-  /** Replication factor of topics created here. Default: 3, or the number of brokers if lower. */
-  readonly replicationFactor?: number | undefined;
-};
-
-const DEFAULT_PARTITIONS = 6;
 const OPEN_TIMEOUT_MS = 20_000;
 const ADMIN_TIMEOUT_MS = 5000;
-
-/** `copies`: the fewest of a partition. */
-type TopicInfo = { readonly name: string; readonly partitions: number; readonly copies: number };
-
-/** Copies of a record with which any one broker may fail while two hold what is acknowledged. */
-const SAFE_COPIES = 3;
 
 /**
  * Opens the bus of a cluster and creates missing topics.
@@ -72,113 +63,6 @@ export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
       cause: error,
     });
   }
-}
-
-/** Creates missing topics and returns all of them. Several processes may do this at once. */
-async function ensureTopics(admin: Admin, options: KafkaBusOptions): Promise<ReadonlyMap<Topic, TopicInfo>> {
-  const existing = new Set(await admin.listTopics());
-  const missing = TOPICS.filter((topic) => !existing.has(topicName(options, topic)));
-  if (missing.length > 0) await createTopics(admin, options, missing);
-  // A broker may learn of a new topic a moment after the one that created it.
-  const topics = await retryWhileElecting(() => readTopics(admin, options));
-  await retryWhileElecting(() => requireLeaders(admin, options, missing)).catch((error: unknown) => {
-    // A partition that still has no leader is not waited for; appending retries.
-    if (!isElecting(error)) throw error;
-  });
-  warnOfFewCopies([...topics.values()], options);
-  return topics;
-}
-
-function warnOfFewCopies(topics: readonly TopicInfo[], { log, replicationFactor }: KafkaBusOptions): void {
-  const few = topics.filter(({ copies }) => copies < Math.max(SAFE_COPIES, replicationFactor ?? 0));
-  if (few.length === 0) return;
-  const copies = Math.min(...few.map((topic) => topic.copies));
-  const names = few.map(({ name }) => name).toSorted();
-  const found = `${names.join(", ")} keep ${copies} ${copies === 1 ? "copy" : "copies"} of a record`;
-  const risk = copies < SAFE_COPIES ? ": an acknowledged event may be lost with a broker" : "";
-  log.warn(
-    { topics: names, copies },
-    `${found}${risk}. KAFKA_REPLICATION sets the copies of new topics, kafka-reassign-partitions those of existing ones`,
-  );
-}
-
-/**
- * Fails with a retriable error until all new partitions have leaders: only a leader returns
- * offsets. Before that, a broker refuses records for a partition, and the retry of the request
- * appends its records for other partitions twice.
- */
-async function requireLeaders(admin: Admin, options: KafkaBusOptions, created: readonly Topic[]): Promise<void> {
-  await Promise.all(created.map((topic) => admin.fetchTopicOffsets(topicName(options, topic))));
-}
-
-/** Retries for a few seconds while the cluster elects leaders and coordinators. */
-async function retryWhileElecting<T>(request: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await request();
-    } catch (error) {
-      if (attempt === METADATA_ATTEMPTS || !isElecting(error)) throw error;
-      await sleep(METADATA_WAIT_MS);
-    }
-  }
-}
-
-function isElecting(error: unknown): boolean {
-  return ELECTING.has(kindOf(error));
-}
-
-const METADATA_ATTEMPTS = 40;
-const METADATA_WAIT_MS = 100;
-const ELECTING: ReadonlySet<string> = new Set([
-  "UNKNOWN_TOPIC_OR_PARTITION",
-  "LEADER_NOT_AVAILABLE",
-  "NOT_LEADER_FOR_PARTITION",
-  "GROUP_COORDINATOR_NOT_AVAILABLE",
-  "GROUP_LOAD_IN_PROGRESS",
-  "NOT_COORDINATOR_FOR_GROUP",
-  // kafkajs's form of several of these errors. A cluster has no coordinator before the first
-  // request for one.
-  "KafkaJSGroupCoordinatorNotFound",
-]);
-
-async function createTopics(admin: Admin, options: KafkaBusOptions, missing: readonly Topic[]): Promise<void> {
-  const { brokers } = await admin.describeCluster();
-  const replicationFactor = options.replicationFactor ?? Math.min(SAFE_COPIES, brokers.length);
-  if (replicationFactor > brokers.length) {
-    const available = `${brokers.length} ${brokers.length === 1 ? "broker" : "brokers"}`;
-    throw new StartError(`KAFKA_REPLICATION is ${replicationFactor}, but the cluster has ${available}`);
-  }
-  // With three copies an acknowledged record is on at least two, so that any one broker may fail.
-  const safety = replicationFactor >= SAFE_COPIES ? [{ name: "min.insync.replicas", value: "2" }] : [];
-  // Brokers assign the timestamps. A broker refuses records of a host whose clock is ahead, and
-  // removes those of a host whose clock is behind too early.
-  const configEntries = [...safety, { name: "message.timestamp.type", value: "LogAppendTime" }];
-  // Returns false, without throwing, if another process created the topics first.
-  await admin.createTopics({
-    waitForLeaders: false,
-    topics: missing.map((topic) => ({
-      topic: topicName(options, topic),
-      numPartitions: topic === "dead-letters" ? 1 : (options.partitions ?? DEFAULT_PARTITIONS),
-      replicationFactor,
-      configEntries,
-    })),
-  });
-}
-
-async function readTopics(admin: Admin, options: KafkaBusOptions): Promise<ReadonlyMap<Topic, TopicInfo>> {
-  const names = new Map(TOPICS.map((topic) => [topicName(options, topic), topic]));
-  const { topics } = await admin.fetchTopicMetadata({ topics: [...names.keys()] });
-  const infos = topics.flatMap(({ name, partitions }): [Topic, TopicInfo][] => {
-    const topic = names.get(name);
-    if (topic === undefined) return [];
-    const copies = Math.min(...partitions.map(({ replicas }) => replicas.length));
-    return [[topic, { name, partitions: partitions.length, copies }]];
-  });
-  return new Map(infos);
-}
-
-function topicName({ namespace }: { namespace: string }, topic: Topic): string {
-  return `${namespace}.${topic}`;
 }
 
 /**
@@ -214,12 +98,14 @@ type Parts = {
   /** Drops the connections of `admin`. */
   readonly dropConnections: () => void;
   readonly producer: KafkaProducer;
-  readonly topics: ReadonlyMap<Topic, TopicInfo>;
+  readonly topics: KafkaTopics;
 };
 
 class KafkaBus implements Bus {
   readonly #parts: Parts;
   readonly #subscriptions = new Set<KafkaSubscription>();
+  /** Connected when the first journal is used, as only posting processes use them. */
+  #journals: KafkaJournals | null = null;
   #closed = false;
 
   constructor(parts: Parts) {
@@ -293,6 +179,22 @@ class KafkaBus implements Bus {
     return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
   }
 
+  journal(name: JournalName): Journal {
+    const { admin, options, topics } = this.#parts;
+    const topic = topicName(options, name);
+    this.#journals ??= new KafkaJournals(options, topics);
+    return this.#journals.open(topic, {
+      bounds: async () => {
+        const [found] = await this.#request(() => admin.fetchTopicOffsets(topic));
+        return { first: Number(found!.low), end: Number(found!.high) };
+      },
+      offsetAt: async (moment) => {
+        const [found] = await this.#request(() => admin.fetchTopicOffsetsByTimestamp(topic, moment));
+        return Number(found!.offset);
+      },
+    });
+  }
+
   async last(topic: Topic): Promise<readonly BusRecord[]> {
     const { admin, options } = this.#parts;
     const bounds = await this.#request(() => admin.fetchTopicOffsets(topicName(options, topic)));
@@ -317,7 +219,7 @@ class KafkaBus implements Bus {
     if (this.#closed) return;
     this.#closed = true;
     await Promise.all([...this.#subscriptions].map((subscription) => subscription.close()));
-    await this.#parts.producer.close(APPEND_DEADLINE_MS);
+    await Promise.all([this.#parts.producer.close(APPEND_DEADLINE_MS), this.#journals?.[Symbol.asyncDispose]()]);
     if (!(await settledWithin(this.#parts.admin.disconnect(), 1000))) this.#parts.dropConnections();
   }
 

@@ -1,6 +1,6 @@
 import { CompressionTypes, Partitioners, type Producer } from "kafkajs";
 import { LoggiaError } from "../../errors.ts";
-import type { NewRecord, Topic } from "../bus.ts";
+import type { NewRecord } from "../bus.ts";
 import { CLIENT_RETRY, createKafkaClient, REQUEST_TIMEOUT_MS, type KafkaConnection } from "./client.ts";
 import { Append, PartitionQueue, type Item } from "./partition-queue.ts";
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "../limits.ts";
@@ -30,7 +30,7 @@ type QueueItems = { readonly queue: PartitionQueue; readonly items: readonly Ite
 export class KafkaProducer {
   readonly #producer: Producer;
   readonly #dropConnections: () => void;
-  readonly #queues = new Map<Topic, readonly PartitionQueue[]>();
+  readonly #queues = new Map<string, readonly PartitionQueue[]>();
   readonly #allQueues: readonly PartitionQueue[];
   readonly #partitionOf = new Map<string, number>();
   readonly #closing = new AbortController();
@@ -45,7 +45,7 @@ export class KafkaProducer {
    * @param topics a key keeps its partition for the life of the process, even if an operator adds
    *   partitions
    */
-  constructor(connection: KafkaConnection, topics: ReadonlyMap<Topic, { name: string; partitions: number }>) {
+  constructor(connection: KafkaConnection, topics: ReadonlyMap<string, { name: string; partitions: number }>) {
     const client = createKafkaClient(connection);
     this.#dropConnections = client.dropAllConnections;
     this.#producer = client.kafka.producer({
@@ -68,7 +68,7 @@ export class KafkaProducer {
   }
 
   /** See {@link Bus.append}. */
-  append(topic: Topic, records: readonly NewRecord[], deadline_ms = APPEND_DEADLINE_MS): Promise<void> {
+  append(topic: string, records: readonly NewRecord[], deadline_ms = APPEND_DEADLINE_MS): Promise<void> {
     if (records.length === 0) return Promise.resolve();
     if (this.#isClosed) return Promise.reject(new LoggiaError("bus_unavailable", "The bus is closed"));
     const size_bytes = records.reduce((sum, record) => sum + sizeOf(record), 0);
@@ -172,7 +172,7 @@ export class KafkaProducer {
   }
 
   /** Returns the partition that Kafka's own clients would choose. */
-  #partition(topic: Topic, key: string, partitions: number): number {
+  #partition(topic: string, key: string, partitions: number): number {
     if (partitions === 1) return 0;
     const name = `${topic} ${key}`;
     let partition = this.#partitionOf.get(name);

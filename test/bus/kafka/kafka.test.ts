@@ -4,7 +4,8 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import type { Bus } from "../../../src/bus/bus.ts";
-import { openKafkaBus, type KafkaBusOptions } from "../../../src/bus/kafka/kafka.ts";
+import { openKafkaBus } from "../../../src/bus/kafka/kafka.ts";
+import type { KafkaBusOptions } from "../../../src/bus/kafka/topics.ts";
 import { LateAppend, LoggiaError, StartError } from "../../../src/errors.ts";
 import { behind, collect, record, texts } from "../../contract/bus.ts";
 import { realEngines } from "../../support/engine-kinds.ts";
@@ -72,7 +73,8 @@ if (realEngines) {
       // The client may warn of a slow broker too.
       const ours = warnings.filter((warning) => warning.includes("KAFKA_REPLICATION"));
       t.deepEqual(ours, [
-        `${namespace}.alerts, ${namespace}.dead-letters, ${namespace}.events keep 1 copy of a record: ` +
+        `${["alerts", "dead-letters", "events", "keys", "keys-index"].map((name) => `${namespace}.${name}`).join(", ")} ` +
+          "keep 1 copy of a record: " +
           "an acknowledged event may be lost with a broker. KAFKA_REPLICATION sets the copies of new topics, " +
           "kafka-reassign-partitions those of existing ones",
       ]);

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+import type { DeletionLog } from "../bus/deletions.ts";
+import type { Engines } from "../engines/engines.ts";
+import { DocumentReservations } from "../ingest/document-reservations.ts";
+import { createIdempotency, type Idempotency } from "../ingest/idempotency.ts";
+import { startKeyRemoval } from "../ingest/idempotency-store.ts";
+import { EarlierKeys } from "../ingest/keys/earlier-keys.ts";
+import { JournalReservations } from "../ingest/keys/journal-reservations.ts";
+import { KeyLog } from "../ingest/keys/key-log.ts";
+import type { Reservations } from "../ingest/reservations.ts";
+import type { Metrics } from "../monitoring/metrics.ts";
+import { APPEND_TIMEOUT_MS } from "./ids.ts";
+import type { PostTimes } from "./options.ts";
+
+/**
+ * How long after its start an abandoned append may still reach Kafka: the client's own attempts
+ * with their timeouts.
+ */
+const APPEND_SETTLE_MS = APPEND_TIMEOUT_MS + 3 * 10_000 + 3_000;
+/** Longest time a start waits for the keys. Posts with a key are refused until they are known. */
+const LOAD_WAIT_MS = 5_000;
+
+export type IdempotencyStart = Pick<Engines, "ports" | "clock" | "batches"> & {
+  readonly deletions: DeletionLog;
+  readonly metrics: Pick<Metrics, "watchKeys">;
+  readonly postTimes: PostTimes;
+  readonly log: Logger;
+};
+
+/**
+ * Opens the idempotency check of a posting process: with keys in documents on embedded engines, and
+ * on the bus on a cluster, where posts must not need the store.
+ */
+export async function openIdempotency(start: IdempotencyStart, closing: AsyncDisposableStack): Promise<Idempotency> {
+  const { ports, clock, deletions, batches, log } = start;
+  const documents = closing.use(await batches());
+  if (documents !== null) {
+    const keyRemoval = startKeyRemoval(documents, { clock, log });
+    closing.defer(() => keyRemoval.close());
+  }
+  const stored = documents === null ? null : new DocumentReservations(documents, { log });
+  const isShared = ports.bus.journal !== undefined;
+  const reservations = isShared || stored === null ? await openJournal(start, stored, closing) : stored;
+  const settle_ms = isShared ? APPEND_SETTLE_MS : 0;
+  return createIdempotency({ reservations, bus: ports.bus, store: ports.store, deletions, settle_ms, now: clock.now });
+}
+
+async function openJournal(
+  { ports: { bus }, clock, metrics, postTimes, log }: IdempotencyStart,
+  stored: DocumentReservations | null,
+  closing: AsyncDisposableStack,
+): Promise<Reservations> {
+  const keyLog = closing.use(new KeyLog({ keys: bus.journal!("keys"), index: bus.journal!("keys-index"), log }));
+  metrics.watchKeys(() => keyLog.counts());
+  await Promise.race([keyLog.loaded, sleep(LOAD_WAIT_MS, undefined, { ref: false })]);
+  const earlier = stored === null ? null : new EarlierKeys(stored, { began_ms: () => keyLog.began_ms, now: clock.now });
+  return new JournalReservations({ keyLog, claim_ms: postTimes.append_ms / 2, earlier, now: clock.now });
+}
