@@ -100,9 +100,10 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     if (known === null || now() - known.trusted_ms > KEY_LIFE_MS) return null;
     if (known.hash !== batch.hash) throw keyReused();
     if (known.done) return postedOf(known);
-    const found = await idsOnBus(bus, batch.log, known, settle_ms);
+    // Judged before the search, which sees what is on the bus when it begins.
     const left_ms = acceptedAt(known.first) + settle_ms - now();
     const isRunning = settle_ms > 0 && left_ms > 0;
+    const found = await idsOnBus(bus, batch.log, known, settle_ms);
     if (found.size < known.count && !isRunning && !(await reachesBackTo(bus, known)))
       for (const id of await idsInStore(store, batch.log, known)) found.add(id);
     if (found.size < known.count) {

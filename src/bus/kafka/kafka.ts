@@ -101,6 +101,13 @@ type Parts = {
   readonly topics: KafkaTopics;
 };
 
+/** Returns what belongs to the partition of a journal. Partitions are listed by their leaders. */
+function firstPartition<T extends { readonly partition: number }>(found: readonly T[], topic: string): T {
+  const first = found.find(({ partition }) => partition === 0);
+  if (first === undefined) throw new LoggiaError("bus_unavailable", `The topic ${topic} has no partition 0`);
+  return first;
+}
+
 class KafkaBus implements Bus {
   readonly #parts: Parts;
   readonly #subscriptions = new Set<KafkaSubscription>();
@@ -185,12 +192,12 @@ class KafkaBus implements Bus {
     this.#journals ??= new KafkaJournals(options, topics);
     return this.#journals.open(topic, {
       bounds: async () => {
-        const [found] = await this.#request(() => admin.fetchTopicOffsets(topic));
-        return { first: Number(found!.low), end: Number(found!.high) };
+        const { low, high } = firstPartition(await this.#request(() => admin.fetchTopicOffsets(topic)), topic);
+        return { first: Number(low), end: Number(high) };
       },
       offsetAt: async (moment) => {
-        const [found] = await this.#request(() => admin.fetchTopicOffsetsByTimestamp(topic, moment));
-        return Number(found!.offset);
+        const found = await this.#request(() => admin.fetchTopicOffsetsByTimestamp(topic, moment));
+        return Number(firstPartition(found, topic).offset);
       },
     });
   }

@@ -161,7 +161,8 @@ export class PartitionQueue {
 
   /** Sends `items` in requests of their own, with retries, as long as any append waits for them. */
   async sendAlone(items: readonly Item[]): Promise<void> {
-    for (let failures = 1; ; failures++) {
+    // A repeat of a keyed batch relies on nothing being sent after its deadline.
+    for (let failures = 1; items.some(({ append }) => !append.settled); failures++) {
       try {
         await this.#options.send(items);
         return this.sent(items);

@@ -37,6 +37,7 @@ const HOUR_MS = 3_600_000;
 const JOURNAL_ENTRIES = [
   { name: "cleanup.policy", value: "delete" },
   { name: "retention.ms", value: String(26 * HOUR_MS) },
+  { name: "retention.bytes", value: "-1" },
   { name: "segment.ms", value: String(HOUR_MS) },
 ];
 
@@ -137,7 +138,7 @@ async function createTopics(admin: Admin, options: KafkaBusOptions, missing: rea
   // removes those of a host whose clock is behind too early.
   const configEntries = [...safety, { name: "message.timestamp.type", value: "LogAppendTime" }];
   // Returns false, without throwing, if another process created the topics first.
-  await admin.createTopics({
+  const creating = admin.createTopics({
     waitForLeaders: false,
     topics: missing.map((topic) => ({
       topic: topicName(options, topic),
@@ -146,6 +147,20 @@ async function createTopics(admin: Admin, options: KafkaBusOptions, missing: rea
       configEntries: isJournal(topic) ? [...configEntries, ...JOURNAL_ENTRIES] : configEntries,
     })),
   });
+  await creating.catch(throwRefusals);
+}
+
+/**
+ * Throws why topics could not be created, which kafkajs's own message leaves out, unless another
+ * process created them first.
+ */
+function throwRefusals(error: unknown): void {
+  const { errors } = error as { errors?: readonly { topic?: string; type?: string; message: string }[] };
+  if (errors === undefined) throw error;
+  const refused = errors.filter(({ type }) => type !== "TOPIC_ALREADY_EXISTS");
+  if (refused.length === 0) return;
+  const reasons = refused.map(({ topic = "a topic", message }) => `${topic}: ${message}`);
+  throw new StartError(`Kafka does not create topics; create them before the start. ${reasons.join("; ")}`);
 }
 
 async function readTopics(admin: Admin, options: KafkaBusOptions): Promise<KafkaTopics> {

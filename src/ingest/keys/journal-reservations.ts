@@ -32,20 +32,21 @@ export class JournalReservations implements Reservations {
     const { keyLog, claim_ms } = this.#options;
     const hash = hashOfName(name);
     const replaces = replaced === null ? null : Number(replaced);
-    let state: "asked" | "taken" | { readonly offset: number } = "asked";
+    let state: "not claimed" | "claimed" | { readonly offset: number } = "not claimed";
     const reserve = async (): Promise<boolean> => {
       const standing = keyLog.standing(hash);
-      const isTaken = standing !== null && standing !== replaces;
-      const verdict = isTaken ? null : await keyLog.claim({ kind: "claim", hash, replaces, reservation }, claim_ms);
-      const isWon = verdict !== null && verdict.standing === verdict.offset;
-      state = isWon ? { offset: verdict.offset } : "taken";
+      if (standing !== null && standing !== replaces) return false;
+      state = "claimed";
+      const verdict = await keyLog.claim({ kind: "claim", hash, replaces, reservation }, claim_ms);
+      const isWon = verdict.standing === verdict.offset;
+      if (isWon) state = { offset: verdict.offset };
       return isWon;
     };
     const markDone = (): void => {
       if (typeof state === "object") keyLog.settle("done", state.offset);
     };
     const free = (): void => {
-      if (state === "taken") return;
+      if (state === "not claimed") return;
       // Kafka's client may append a claim twice, the second time after the outcome of the first.
       keyLog.abandon(reservation.first);
       if (typeof state === "object") keyLog.settle("void", state.offset);
@@ -55,11 +56,12 @@ export class JournalReservations implements Reservations {
 
   async find(name: string): Promise<Standing | null> {
     const { keyLog, now } = this.#options;
-    const offset = keyLog.standing(hashOfName(name));
+    const hash = hashOfName(name);
+    const offset = keyLog.standing(hash);
     if (offset === null) return null;
     const version = String(offset);
     const markDone = (): void => keyLog.settle("done", offset);
-    const claim = await keyLog.read(offset);
+    const claim = await keyLog.read(offset, hash);
     if (claim === null) return { reservation: null, version, markDone };
     const alive_ms = acceptedAt(claim.reservation.first) + ALIVE_MS - now();
     const outcome = await keyLog.outcome(offset, Math.min(alive_ms, MOST_WAIT_MS));

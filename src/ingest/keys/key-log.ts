@@ -142,15 +142,31 @@ export class KeyLog implements AsyncDisposable {
     return this.#table.outcome(offset);
   }
 
-  /** Reads a claim; null if it has been removed. @throws LoggiaError `bus_unavailable` */
-  async read(offset: number): Promise<Claim | null> {
+  /**
+   * Reads the claim of a key at an offset; null if it has been removed.
+   * @throws LoggiaError `bus_unavailable`
+   */
+  async read(offset: number, { high, low }: KeyHash): Promise<Claim | null> {
     const { promise: late, reject } = Promise.withResolvers<never>();
     const error = new LoggiaError("bus_unavailable", "Kafka did not return the key in time; try again shortly");
     const timer = setTimeout(reject, READ_DEADLINE_MS, error);
-    const reading = this.#options.keys.read({ from: offset, maxBytes: 1 });
-    const [record] = await Promise.race([reading, late]).finally(() => clearTimeout(timer));
-    const claim = record?.offset === offset ? decodeKeyRecord(record.value) : null;
-    return claim?.kind === "claim" ? claim : null;
+    const record = await Promise.race([this.#recordAt(offset), late]).finally(() => clearTimeout(timer));
+    const claim = record === null ? null : decodeKeyRecord(record.value);
+    return claim?.kind === "claim" && claim.hash.high === high && claim.hash.low === low ? claim : null;
+  }
+
+  /** Returns the record at an offset; null if it has been removed. */
+  async #recordAt(offset: number): Promise<JournalRecord | null> {
+    const { keys } = this.#options;
+    try {
+      const [record] = await keys.read({ from: offset, maxBytes: 1 });
+      if (record !== undefined) return record.offset === offset ? record : null;
+    } catch (error) {
+      if (!(error instanceof JournalCut)) throw error;
+      throw new LoggiaError("bus_unavailable", "The keys of earlier batches are being read anew; try again shortly");
+    }
+    if ((await keys.bounds()).first > offset) return null;
+    throw nothingReturned();
   }
 
   async #run(): Promise<void> {
@@ -204,6 +220,7 @@ export class KeyLog implements AsyncDisposable {
     const { first, end } = await keys.bounds();
     const [newest] = end > first ? await keys.read({ from: end - 1, maxBytes: 1 }) : [];
     const [oldest] = first === 0 && end > 0 ? await keys.read({ from: 0, maxBytes: 1 }) : [];
+    if (end > first && newest === undefined) throw nothingReturned();
     this.#began_ms = first === 0 ? (oldest?.appended ?? Date.now()) : null;
     this.#next = end;
     if (newest !== undefined) {
@@ -246,6 +263,7 @@ export class KeyLog implements AsyncDisposable {
   async #readTo(limit: number): Promise<void> {
     while (this.#next < limit) {
       const records = await this.#read(0);
+      if (records.length === 0 && (await this.#options.keys.bounds()).first < limit) throw nothingReturned();
       await this.#apply(records.filter(({ offset }) => offset < limit));
       // Records that were removed meanwhile are too old to matter.
       if ((records.at(-1)?.offset ?? limit) >= limit) this.#next = limit;
@@ -305,6 +323,11 @@ export class KeyLog implements AsyncDisposable {
     // A read that Kafka does not answer is left behind.
     await Promise.race([this.#running, sleep(CLOSE_WAIT_MS, undefined, { ref: false })]);
   }
+}
+
+/** Kafka returns no records while it throttles a client, or a new leader lags behind what was read. */
+function nothingReturned(): LoggiaError {
+  return new LoggiaError("bus_unavailable", "Kafka returned none of the keys that it holds; try again shortly");
 }
 
 function recordsOf(kind: "done" | "void", offsets: readonly number[]): Buffer[] {

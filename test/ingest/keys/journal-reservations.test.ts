@@ -152,6 +152,17 @@ const dying =
     throw new Error("this process is dead");
   };
 
+/** A journal of a Kafka that throttles: every second read returns nothing. */
+function throttled(journal: Journal): Journal {
+  let reads = 0;
+  return {
+    append: (values, options) => journal.append(values, options),
+    bounds: () => journal.bounds(),
+    offsetAt: (moment) => journal.offsetAt(moment),
+    read: (options) => ((reads += 1) % 2 === 1 ? Promise.resolve([]) : journal.read(options)),
+  };
+}
+
 const firsts = (posted: readonly Posted[]): ReadonlySet<EventId> => new Set(posted.map(({ first }) => first));
 
 for (const kind of ["memory", ...(realEngines ? (["Kafka"] as const) : [])] as const) {
@@ -190,6 +201,31 @@ for (const kind of ["memory", ...(realEngines ? (["Kafka"] as const) : [])] as c
         t.is(error?.code, "conflict");
       }
       t.is((await idsOn(bus)).length, 2);
+    },
+  );
+
+  contract(
+    "a read that returns nothing does not forget a key, neither at a start nor at a repeat",
+    async (t, { bus, start }) => {
+      const one = await start();
+      const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
+      const posted = await Promise.all(keys.map((key) => one.post(key, [key])));
+      const late = await start({ keys: throttled });
+      for (const [i, key] of keys.entries()) {
+        const repeat = await until(
+          async () => {
+            try {
+              return await late.post(key, [key]);
+            } catch (error) {
+              t.is((error as LoggiaError).code, "bus_unavailable");
+              return null;
+            }
+          },
+          { what: "an answer to a repeat" },
+        );
+        t.deepEqual(repeat, posted[i]);
+      }
+      t.is((await idsOn(bus)).length, keys.length);
     },
   );
 
