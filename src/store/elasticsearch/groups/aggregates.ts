@@ -42,7 +42,7 @@ export type Computation = {
 const MAX_BUCKETS = 50_000;
 const PAGE = 10_000;
 /** Groups per page if each group has sketches of numbers or values. */
-const PAGE_OF_SKETCHES = 1000;
+const PAGE_OF_LARGE = 1000;
 /** Keeps the rank error of percentiles far below 1 %. */
 const CENTROIDS = 500;
 /** Number of values at which Elasticsearch switches from a list of hashes to an estimate. */
@@ -78,7 +78,8 @@ export function computationOf(
     readers.push((bucket) => read(bucket, bucket[name]));
   }
   const buckets = 1 + Object.values(aggs).filter((each) => "filter" in each).length;
-  const hasSketches = aggregates.some(({ kind }) => kind === "percentile" || kind === "distinct");
+  // The first and last events come as whole documents.
+  const isLarge = aggregates.some(({ kind }) => ["percentile", "distinct", "first", "last"].includes(kind));
   return {
     aggs,
     read: (bucket) => readers.map((read) => read(bucket)),
@@ -86,7 +87,7 @@ export function computationOf(
       each.kind === "distinct" && distinct === "estimated" ? { aggregate: i, path: columnPath(each.field) } : [],
     ),
     percentiles: aggregates.flatMap((each, i) => (each.kind === "percentile" ? percentileOf(each, i) : [])),
-    page: Math.min(hasSketches ? PAGE_OF_SKETCHES : PAGE, Math.floor(MAX_BUCKETS / buckets)),
+    page: Math.min(isLarge ? PAGE_OF_LARGE : PAGE, Math.floor(MAX_BUCKETS / buckets)),
     exact: conditions.every(({ exact }) => exact),
     doubts: conditions.flatMap(({ doubts }) => doubts ?? []),
   };

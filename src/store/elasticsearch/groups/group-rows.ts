@@ -1,10 +1,11 @@
 import type { EventRow } from "../../../events/event.ts";
+import { hashText } from "../../../events/hash.ts";
 import { rankOfTags } from "../../../events/level.ts";
 import { keyOfPeriod } from "../../../query/calendar.ts";
 import { keyOfPlace } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { Aggregate, GroupPlan, Grouping } from "../../../query/plan.ts";
-import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
+import { GroupLengths, tooLongGroups, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { valueOf } from "./aggregates.ts";
 import { YieldingTest } from "../search/yielding-test.ts";
@@ -12,6 +13,9 @@ import { numbersOf, testOfEvents, textsOf } from "../search/verify.ts";
 
 /** Maximum number of groups in memory, before any is dropped. */
 export const MAX_GROUPS_IN_MEMORY = 1_000_000;
+
+/** Length of distinct values from which they are kept as hashes. */
+const HASHED_LENGTH = 64;
 
 /** An aggregate to which the rows of a group are added. */
 type Accumulator = { add(row: EventRow): void; value(): GroupValue };
@@ -34,7 +38,7 @@ export async function groupsOfRows(
     each.kind === "count" && each.where !== null ? new YieldingTest(testOfEvents(each.where)) : null,
   );
   const makers = plan.aggregates.map(accumulatorOf);
-  const lengths = new GroupLengths(MAX_GROUPS_IN_MEMORY / MAX_GROUPS);
+  const lengths = new GroupLengths();
   for await (const row of rows) {
     const isCounted: boolean[] = [];
     for (const test of counted) isCounted.push(test === null || (await test.holds(row)));
@@ -118,7 +122,10 @@ function accumulatorOf(aggregate: Aggregate): () => Accumulator {
       return () => {
         const values = new Set<number | string>();
         const valuesOf = field === "value" ? numbersOf : textsOf;
-        return { add: (row) => valuesOf(row, field).forEach((value) => values.add(value)), value: () => values.size };
+        return {
+          add: (row) => valuesOf(row, field).forEach((value) => values.add(shortOf(value))),
+          value: () => values.size,
+        };
       };
     }
     case "first":
@@ -126,6 +133,11 @@ function accumulatorOf(aggregate: Aggregate): () => Accumulator {
       return () => endAccumulator(aggregate);
   }
   throw aggregate satisfies never;
+}
+
+/** Returns what stands for a value in memory: of a long text its hash. */
+function shortOf(value: number | string): number | string {
+  return typeof value === "string" && value.length > HASHED_LENGTH ? hashText(value) : value;
 }
 
 function percentileOf(numbers: readonly number[], percent: number): number | null {
@@ -151,7 +163,7 @@ function statsAccumulator({ kind, of }: Extract<Aggregate, { kind: "avg" | "sum"
 }
 
 function endAccumulator({ kind, field }: Extract<Aggregate, { kind: "first" | "last" }>): Accumulator {
-  let end: EventRow | null = null;
+  let end: Pick<EventRow, "created" | "id"> | null = null;
   let value: GroupValue = null;
   const sign = kind === "first" ? 1 : -1;
   return {
@@ -159,7 +171,8 @@ function endAccumulator({ kind, field }: Extract<Aggregate, { kind: "first" | "l
       const next = valueOf(row, field);
       if (next === null) return;
       if (end !== null && sign * (row.created - end.created || (row.id < end.id ? -1 : 1)) > 0) return;
-      [end, value] = [row, next];
+      // Not the row, which has texts of its own.
+      [end, value] = [{ created: row.created, id: row.id }, next];
     },
     value: () => value,
   };

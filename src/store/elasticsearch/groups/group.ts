@@ -3,6 +3,7 @@ import type { Client } from "@elastic/elasticsearch";
 import { numberOf } from "../../../events/attributes.ts";
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Ranked } from "../../../query/groups.ts";
+import { isAttribute } from "../../../query/plan.ts";
 import type { GroupPlan, Grouping } from "../../../query/plan.ts";
 import { timeBoundsOf } from "../../../query/time-range.ts";
 import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
@@ -203,8 +204,10 @@ async function countedGroups(
   return collector;
 }
 
+const LONG_FIELDS: ReadonlySet<string> = new Set(["text", "pattern", "link"]);
+
 function isOfTexts(by: Grouping): boolean {
-  return by.kind === "field" && (by.field === "text" || by.field === "pattern");
+  return by.kind === "field" && (LONG_FIELDS.has(by.field) || isAttribute(by.field));
 }
 
 /** Yields a part for each combination of slices. There may be many, so they are created lazily. */
@@ -248,6 +251,7 @@ async function collectPart(
   { computation, collector, tally }: { computation: Computation; collector: Collector; tally: Tally },
 ): Promise<void> {
   const estimated: (Group & Estimated)[] = [];
+  const lengths = new GroupLengths();
   for await (const groups of groupsOfPart(search, part, computation)) {
     const some = groupsFrom(groups, part, computation);
     if (computation.distinct.length === 0 && computation.percentiles.length === 0) {
@@ -256,6 +260,8 @@ async function collectPart(
     }
     estimated.push(...some);
     if (estimated.length > MAX_GROUPS_IN_MEMORY) throw tooManyGroups();
+    for (const { keys, values } of some) lengths.add([...keys, ...values]);
+    if (lengths.isFull) throw tooLongGroups();
   }
   for (const { aggregate } of computation.distinct) {
     for (const { values } of estimated) {

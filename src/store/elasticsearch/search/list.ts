@@ -213,4 +213,4 @@ async function sortedPage({ sort, skip, take }: ListPlan, rows: AsyncIterable<Ev
 }
 
 /** Number of extra rows at which rows are sorted and cut. */
-const SPARE_ROWS = 10_000;
+const SPARE_ROWS = 1_000;
