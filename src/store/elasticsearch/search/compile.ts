@@ -310,6 +310,9 @@ function compileExpression(condition: Expression, { negated, depth }: ConditionC
   return { query: negated ? not(regexp.query) : regexp.query, exact: regexp.exact };
 }
 
+/** Characters that an expression may begin with. Elasticsearch 8 refuses paths of 1,000 states. */
+const MAX_START_LENGTH = 500;
+
 /** Finds texts by a Lucene expression. */
 function compileRegexp(condition: Expression): Compiled {
   const { field } = condition;
@@ -322,7 +325,9 @@ function compileRegexp(condition: Expression): Compiled {
   if (isAttribute(field)) {
     // Original texts of attributes are not indexed for expressions.
     if (regexp.on !== "folded") return { query: exists(field), exact: false };
-    const value = `${keyOfField(field)}${textTerm("", "")}(${regexp.expression})`;
+    const start = `${keyOfField(field)}${textTerm("", "")}`;
+    if (start.length > MAX_START_LENGTH) return { query: exists(field), exact: false };
+    const value = `${start}(${regexp.expression})`;
     return { query: { regexp: { [ATTRIBUTE_PATHS.terms]: { value, flags: "NONE" } } }, exact: regexp.kind === "exact" };
   }
   const path = regexp.on === "folded" ? foldedPath(field) : field;

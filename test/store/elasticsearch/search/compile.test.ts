@@ -3,6 +3,7 @@ import test from "ava";
 import type { LogKey, UserId } from "../../../../src/events/event.ts";
 import type { EventId } from "../../../../src/events/id.ts";
 import type { Condition, RecordSource, SortKey } from "../../../../src/query/plan.ts";
+import { ATTRIBUTE_PATHS, keyOf } from "../../../../src/store/elasticsearch/attributes.ts";
 import { compileByWords, compileFilter } from "../../../../src/store/elasticsearch/search/compile.ts";
 import type { Query } from "../../../../src/store/elasticsearch/search/compile.ts";
 import { compileSort } from "../../../../src/store/elasticsearch/search/compile-sort.ts";
@@ -15,6 +16,8 @@ const isSlow: Query = { range: { value: { gt: 9.5 } } };
 const worded: Condition = { kind: "matches", field: "text", pattern: "(\\bat\\b ?)+" };
 
 /** Returns the query of a condition without the part for the logs, and whether it is exact. */
+const LONG_NAME: `@${string}` = `@${"\u{1f600}".repeat(200)}`;
+
 function compile(where: Condition): [query: Query[], exact: boolean] {
   const plan = { from: { kind: "events" as const }, logs: ["shop" as LogKey], where };
   const { query, exact } = compileFilter(plan);
@@ -114,6 +117,12 @@ const CONDITIONS: readonly [what: string, where: Condition, expected: Query[], e
     "containing more than is sent",
     { kind: "contains", field: "text", value: "x".repeat(9000) },
     [{ exists: { field: "folded.text" } }],
+    false,
+  ],
+  [
+    "containing, of a name longer than Elasticsearch 8 takes",
+    { kind: "contains", field: LONG_NAME, value: "x" },
+    [{ term: { [ATTRIBUTE_PATHS.keys]: keyOf(LONG_NAME.slice(1)) } }],
     false,
   ],
 ];
