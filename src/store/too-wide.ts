@@ -17,9 +17,12 @@ export function tooWide(
 }
 
 function occurs({ from_ms, to_ms }: { readonly from_ms: number; readonly to_ms: number }): string {
-  const end = to_ms === Infinity ? "" : `, ${moment(to_ms)}`;
+  const end = to_ms > MAX_DATE_MS ? "" : `, ${moment(to_ms)}`;
   return `OCCURS(${moment(from_ms)}${end})`;
 }
+
+/** The latest moment of a `Date`. */
+const MAX_DATE_MS = 8.64e15;
 
 /** Writes a moment for a query, with an offset, so that it means the same on every clock. */
 function moment(ms: number): string {

@@ -3,6 +3,7 @@ import { hashText } from "../../events/hash.ts";
 import type { EventId } from "../../events/id.ts";
 import { patternOf } from "../../events/pattern.ts";
 import { fold, wellFormed } from "../../events/text.ts";
+import { HIGHEST_LIMITS } from "../../events/limits.ts";
 import { ATTRIBUTES, indexAttributes } from "./attributes.ts";
 import type { AttributeIndex } from "./attributes.ts";
 import { digitsOf, digitsOfData, isOdd, isOddData } from "./text-index/words.ts";
@@ -127,7 +128,7 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
     folded: {
       text,
       digits: text === undefined || owner !== undefined ? undefined : digitsOf(text),
-      dataDigits: event.data === null || owner !== undefined ? undefined : digitsOfData(event.data),
+      dataDigits: owner !== undefined || !hasWords(event.data) ? undefined : digitsOfData(event.data),
       link: folded(texts.link),
       hash: folded(texts.hash),
       pattern: folded(texts.pattern),
@@ -173,6 +174,11 @@ function folded(text: string | undefined): string | undefined {
   return text === undefined ? undefined : fold(text);
 }
 
+/** Whether the digits of data are indexed. That of error events may be too long for one step. */
+function hasWords(data: string | null): data is string {
+  return data !== null && data.length <= 2 * HIGHEST_LIMITS.data;
+}
+
 type Flagged = { readonly text: string | undefined; readonly seen: readonly Flag[]; readonly isCopy: boolean };
 
 function flagsOf(
@@ -183,7 +189,7 @@ function flagsOf(
   if (data !== null) flags.push("data");
   // Copies are few, and have no index of words.
   if (data !== null && !isCopy) flags.push(DATA_WORDS);
-  if (data !== null && !isCopy && isOddData(data)) flags.push(ODD_DATA);
+  if (data !== null && !isCopy && (!hasWords(data) || isOddData(data))) flags.push(ODD_DATA);
   if (geo !== null) flags.push("geo");
   if (geo !== null && "ip" in geo) flags.push(ADDRESS);
   if (text !== undefined && isOdd(text)) flags.push(ODD_TEXT);

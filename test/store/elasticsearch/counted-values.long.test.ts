@@ -56,7 +56,10 @@ serially("groups: distinct values are exact to 10,000 and within 2 % beyond, and
   ];
   const plan = groupPlan(log, { by: [{ kind: "field", field: "source" }], aggregates });
   const groups = await store.group(plan);
-  t.deepEqual(await store.group(plan), groups, "queried again, when the groups are known to be many");
+  const again = await store.group(plan);
+  // Ranks are estimated anew, differently if segments have merged since.
+  const countsOf = (found: typeof groups) => found.map(({ keys, values }) => [keys, values[0]]);
+  t.deepEqual(countsOf(again), countsOf(groups), "queried again, when the groups are known to be many");
   const [few, many] = groups;
   t.is(few!.values[0], 10_000);
   const users = many!.values[0] as number;

@@ -12,11 +12,11 @@ import type { Column, Filling } from "../vectors/columns.ts";
  */
 const FLUSH_CHUNKS = 5;
 /** Length of texts after which a chunk ends, and a flush follows. It takes milliseconds. */
-const CHUNK_LENGTH = 512 * 1024;
+const CHUNK_LENGTH = 1024 * 1024;
 /** Length of texts after which a step ends. */
 const STEP_LENGTH = 128 * 1024;
 /** Most chunks kept for reuse. */
-const MAX_FREE_CHUNKS = 20;
+const MAX_FREE_CHUNKS = 6;
 
 /** A table, and how items become its rows. */
 export type Table<Item, Row> = {

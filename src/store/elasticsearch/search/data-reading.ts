@@ -18,7 +18,7 @@ type Source = typeof TESTED_SOURCE | { readonly includes: string[] };
  * million characters. Those of a batch may be longer than those before.
  */
 export const FIRST_BATCH = 16;
-const MOST_BATCH = 500;
+const MOST_BATCH = 200;
 const BATCH_LENGTH = 1_000_000;
 /** The same if all are as long as the longest of the last batch. */
 const LONGEST_BATCH_LENGTH = 2_000_000;
@@ -74,7 +74,8 @@ export class DataReading {
 
   /** Returns the range of the newest events, at most so many. */
   async #newest(most: number): Promise<{ readonly from_ms: number; readonly to_ms: number } | null> {
-    const from_ms = await startOfNewest(this.#search, this.#query, most);
+    // Little time is left: an error without an example is better than none.
+    const from_ms = await startOfNewest(this.#search, this.#query, most).catch(() => null);
     return from_ms === null ? null : { from_ms, to_ms: timeRangeOf(this.#where).to_ms };
   }
 }
