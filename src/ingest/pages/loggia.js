@@ -74,19 +74,23 @@
       if (at >= 0) sent.splice(at, 1);
     }
   };
-  // Cuts at a limit of events, not within a character. Data is short enough for a beacon.
+  // Cuts at a limit of events, not within a character. With its data an event fits a beacon of 64 KB.
   const cut = (text, most) => text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "");
   const loggia = (given, fields) => {
     const link = cut(location.origin + location.pathname, 2e3);
     const whole = String(given);
     const text = cut(whole, 8e3);
-    const data = text === whole ? undefined : cut(whole, 3e4);
-    queue.push({ at: Date.now(), event: { source, user, link, data, ...fields, text } });
+    const event = { source, user, link, ...fields, text };
+    if (text !== whole) {
+      event.data ??= cut(whole, 1e4);
+      event.tags = [event.tags, "cut"].flat().filter(Boolean).join(" ");
+    }
+    queue.push({ at: Date.now(), event });
     if (queue.length > 2e3) queue.shift();
     later();
   };
   const fault = (error, text) => {
-    if (caught++ < 50) loggia(text || error || "Error", { tags: "error", data: error?.stack && cut(error.stack, 3e4) });
+    if (caught++ < 50) loggia(text || error || "Error", { tags: "error", data: error?.stack && cut(error.stack, 1e4) });
   };
   window.loggia = loggia;
   if (errors !== undefined) {

@@ -8,7 +8,7 @@ import { until } from "../../support/until.ts";
 const SCRIPT = readFileSync(new URL("../../../src/ingest/pages/loggia.min.js", import.meta.url), "utf8");
 const STORED: AnswerCase = { name: "stored", status: 201, body: '{"accepted":1,"rejected":0,"items":[{}]}' };
 
-type PostedEvent = { readonly text: string; readonly data?: string };
+type PostedEvent = { readonly text: string; readonly data?: string; readonly tags?: string };
 type Post = {
   readonly key: string;
   readonly events: readonly PostedEvent[];
@@ -29,7 +29,8 @@ function openPage(answerOf: (post: Post) => AnswerCase) {
     return Promise.resolve({ status, text: () => Promise.resolve(text) });
   };
   const window: { loggia?: (text: string) => void } = {};
-  const script = { src: "http://127.0.0.1:8081/loggia.js", dataset: { log: "shop", key: "k" } };
+  const script = { src: "http://127.0.0.1:8081/loggia.js", dataset: { log: "shop", key: "k", errors: "" } };
+  const listeners = new Map<string, (event: object) => void>();
   const context = createContext({
     window,
     fetch,
@@ -39,11 +40,12 @@ function openPage(answerOf: (post: Post) => AnswerCase) {
     location: { origin: "http://shop", pathname: "/" },
     document: { currentScript: script, addEventListener() {} },
     navigator: {},
-    addEventListener() {},
+    addEventListener: (name: string, listener: (event: object) => void) => listeners.set(name, listener),
     setTimeout: (work: () => void) => setTimeout(work, 0),
   });
   runInContext(SCRIPT, context);
-  return { posts, loggia: window.loggia! };
+  const reject = (reason: unknown): void => listeners.get("unhandledrejection")!({ reason });
+  return { posts, loggia: window.loggia!, reject };
 }
 
 test("a page repeats its events, under one key, until Loggia itself answers", async (t) => {
@@ -67,8 +69,19 @@ test("a long message is cut at the limit of a text, not within a character, and 
   await until(() => posts.flatMap(({ events }) => events).length === 2, { what: "the events", interval_ms: 2 });
   const [cut, whole] = posts.flatMap(({ events }) => events);
   t.is(cut!.text, long.slice(0, 7_999));
-  t.true(cut!.data!.isWellFormed() && long.startsWith(cut!.data!) && cut!.data!.length >= 29_999);
+  t.true(cut!.data!.isWellFormed() && long.startsWith(cut!.data!) && cut!.data!.length >= 9_999);
+  t.is(cut!.tags, "cut");
   t.is(whole!.data, undefined);
+});
+
+test("a long reason of a rejection is kept as data, and fits a beacon", async (t) => {
+  const { posts, reject } = openPage(() => STORED);
+  reject("я".repeat(70_000));
+  await until(() => posts.length === 1, { what: "the event", interval_ms: 2 });
+  const [event] = posts[0]!.events;
+  t.is(event!.data, "я".repeat(10_000));
+  t.is(event!.tags, "error cut");
+  t.true(Buffer.byteLength(JSON.stringify(event)) < 60_000);
 });
 
 test("a page drops events that Loggia refuses", async (t) => {
