@@ -25,6 +25,8 @@ const LEAST_BYTES = 64;
 /** Room beyond the kept bytes for closing brackets and for members that start near the limit. */
 const SPARE_BYTES = 16 * 1024;
 const NULL = Buffer.from("null");
+/** Matches the escape of the first half of a character. */
+const HIGH_SURROGATE = /^\\ud[89ab][\da-f]{2}$/i;
 
 const [QUOTE, COMMA, COLON, BACKSLASH, LETTER_U] = [0x22, 0x2c, 0x3a, 0x5c, 0x75];
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -129,6 +131,8 @@ class Shortener {
   readonly #out = Buffer.allocUnsafe(KEPT_BYTES + SPARE_BYTES);
   #size = 0;
   #values = 0;
+  /** Number of values up to which members of the current group are kept. */
+  #most_values = AT_ONCE_VALUES;
 
   constructor(scanner: JsonScanner) {
     this.#scanner = scanner;
@@ -160,6 +164,8 @@ class Shortener {
     const [open, close] = bytes[start] === OPEN ? [OPEN, CLOSE] : [OPEN_LIST, CLOSE_LIST];
     this.#out[this.#size++] = open;
     const own = this.#size + Math.floor((most - this.#size) * MEMBERS_SHARE);
+    const outer_values = this.#most_values;
+    this.#most_values = this.#values + Math.floor((outer_values - this.#values) * MEMBERS_SHARE);
     let at = scanner.skipBlank(start + 1);
     for (let members = 0; bytes[at] !== close;) {
       const name_start = at;
@@ -172,7 +178,7 @@ class Shortener {
         at = scanner.skipBlank(at + 1);
       }
       const name_bytes = name_end - name_start;
-      const isKept = members < MAX_MEMBERS && this.#values < AT_ONCE_VALUES;
+      const isKept = members < MAX_MEMBERS && this.#values < this.#most_values;
       if (isKept && this.#size + name_bytes + LEAST_BYTES < own && name_bytes <= MAX_SCALAR_BYTES) {
         if (members > 0) this.#out[this.#size++] = COMMA;
         this.#put(bytes.subarray(name_start, name_end));
@@ -187,6 +193,7 @@ class Shortener {
       if (bytes[at] === close) throw malformedJson("a value is missing");
     }
     this.#out[this.#size++] = close;
+    this.#most_values = outer_values;
     return at + 1;
   }
 
@@ -205,6 +212,7 @@ class Shortener {
       at += length;
     }
     while (at > start + 1 && (bytes[at]! & 0xc0) === 0x80) at -= 1;
+    if (HIGH_SURROGATE.test(bytes.toString("latin1", Math.max(start, at - 6), at))) at -= 6;
     this.#put(bytes.subarray(start, at));
     this.#out[this.#size++] = QUOTE;
   }

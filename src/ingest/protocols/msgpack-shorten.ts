@@ -39,6 +39,8 @@ class Shortener {
   readonly #out = Buffer.allocUnsafe(KEPT_BYTES + 2 * MAX_DEPTH * HEAD_BYTES);
   #size = 0;
   #values = 0;
+  /** Number of values up to which members of the current group are kept. */
+  #most_values = AT_ONCE_VALUES;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -67,6 +69,8 @@ class Shortener {
     const head = this.#size;
     this.#size += HEAD_BYTES;
     const own = this.#size + Math.floor((most - this.#size) * MEMBERS_SHARE);
+    const outer_values = this.#most_values;
+    this.#most_values = this.#values + Math.floor((outer_values - this.#values) * MEMBERS_SHARE);
     const width = kind === "map" ? 2 : 1;
     let at = start + size_bytes;
     let kept = 0;
@@ -74,13 +78,14 @@ class Shortener {
       if (n % PAUSE_MEMBERS === PAUSE_MEMBERS - 1) yield PENDING;
       const nameEnd = width === 2 ? (yield* endOfValue(this.#bytes, at, this.#bytes.length)).end : at;
       const name_bytes = nameEnd - at;
-      const hasRoom = this.#values < AT_ONCE_VALUES && this.#size + name_bytes + HEAD_BYTES < own;
+      const hasRoom = this.#values < this.#most_values && this.#size + name_bytes + HEAD_BYTES < own;
       if (kept < MAX_MEMBERS && hasRoom && name_bytes <= MAX_NAME_BYTES) {
         this.#put(this.#bytes.subarray(at, nameEnd));
         at = yield* this.#value(nameEnd, own, depth + 1);
         kept += 1;
       } else at = (yield* endOfValue(this.#bytes, nameEnd, this.#bytes.length)).end;
     }
+    this.#most_values = outer_values;
     this.#out[head] = kind === "map" ? MAP_32 : LIST_32;
     this.#out.writeUInt32BE(kept, head + 1);
     return at;
@@ -88,8 +93,11 @@ class Shortener {
 
   /** Copies the beginning of a text or of binary data. */
   #putText(from: number, end: number, most: number, binary: boolean): void {
-    const room = Math.min((most - this.#size) >> 1, TEXT_KEPT_BYTES) - HEAD_BYTES;
-    const kept = this.#bytes.subarray(from, Math.min(end, from + Math.max(0, room)));
+    const room = Math.min(((most - this.#size) >> 1) - HEAD_BYTES, TEXT_KEPT_BYTES);
+    let stop = Math.min(end, from + Math.max(0, room));
+    // No character is split.
+    if (!binary && stop < end) while (stop > from && (this.#bytes[stop]! & 0xc0) === 0x80) stop -= 1;
+    const kept = this.#bytes.subarray(from, stop);
     this.#out[this.#size] = binary ? BYTES_32 : TEXT_32;
     this.#out.writeUInt32BE(kept.length, this.#size + 1);
     this.#size += HEAD_BYTES;

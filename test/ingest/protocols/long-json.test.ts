@@ -133,3 +133,12 @@ test("a text is cut at the end of a character, wherever that is", (t) => {
     }
   }
 });
+
+test("a text that is shortened is cut between characters, also between escapes", (t) => {
+  for (const character of ["\u{1f600}", "\\ud83d\\ude00", "é", "\\u00e9"]) {
+    for (let shift = 0; shift < 13; shift++) {
+      const value = readWhole(`"${"x".repeat(shift)}${character.repeat(300_000)}"`).value.value as string;
+      t.true(value.isWellFormed() && !value.includes("\ufffd"), `${character} ${shift}`);
+    }
+  }
+});
