@@ -33,6 +33,8 @@ type Kind = {
 export const QUERYING: Kind = { turns: new Turns(), hold_ms: 5 };
 /** Decoding of what producers send, beside which many short requests are answered. */
 export const DECODING: Kind = { turns: new Turns(), hold_ms: 1 };
+/** Heads of requests, also of strangers, which must not delay what is decoded. */
+export const HEADS: Kind = { turns: new Turns(), hold_ms: 1 };
 
 /**
  * Yields between steps of unpredictable length: a regular expression may take a hundred
@@ -73,8 +75,8 @@ export function needsOwnTurn(length: number): boolean {
  * Waits for a turn of the event loop in which no other such input is read. Without it, all that
  * arrives together would be read before anything else.
  */
-export async function ownTurn(): Promise<void> {
-  await new Yielder(undefined, DECODING).turn();
+export async function ownTurn(kind = DECODING): Promise<void> {
+  await kind.turns.next();
 }
 
 /**

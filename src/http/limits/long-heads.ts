@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 
-import { needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
+import { HEADS, needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
 
 /**
  * Handles a request; one whose target and headers are long, in a turn of the event loop of its own.
  * Strangers may send these too, and reading thousands of parameters takes milliseconds.
  */
 export function handleInTurn(request: Pick<IncomingMessage, "url" | "rawHeaders">, handle: () => void): void {
-  if (needsOwnTurn(headLength(request))) void ownTurn().then(handle);
+  if (needsOwnTurn(headLength(request))) void ownTurn(HEADS).then(handle);
   else handle();
 }
 
