@@ -219,8 +219,8 @@ export class KeyLog implements AsyncDisposable {
     this.#table = this.#createTable();
     const { first, end } = await keys.bounds();
     const [newest] = end > first ? await keys.read({ from: end - 1, maxBytes: 1 }) : [];
-    const [oldest] = first === 0 && end > 0 ? await keys.read({ from: 0, maxBytes: 1 }) : [];
     if (end > first && newest === undefined) throw nothingReturned();
+    const [oldest] = first === 0 && end > 0 ? await keys.read({ from: 0, maxBytes: 1 }) : [];
     this.#began_ms = first === 0 ? (oldest?.appended ?? Date.now()) : null;
     this.#next = end;
     if (newest !== undefined) {
@@ -263,7 +263,10 @@ export class KeyLog implements AsyncDisposable {
   async #readTo(limit: number): Promise<void> {
     while (this.#next < limit) {
       const records = await this.#read(0);
-      if (records.length === 0 && (await this.#options.keys.bounds()).first < limit) throw nothingReturned();
+      if (records.length === 0 && (await this.#options.keys.bounds()).first < limit) {
+        await sleep(RETRY_FIRST_MS, undefined, { signal: this.#closing.signal });
+        continue;
+      }
       await this.#apply(records.filter(({ offset }) => offset < limit));
       // Records that were removed meanwhile are too old to matter.
       if ((records.at(-1)?.offset ?? limit) >= limit) this.#next = limit;
