@@ -26,6 +26,33 @@ class OffsetFlags {
   }
 }
 
+/** The outcomes of the claims of a segment. */
+class SegmentOutcomes {
+  readonly base: number;
+  readonly done: OffsetFlags;
+  readonly void: OffsetFlags;
+
+  /** @param done the flags of batches that are on the bus, one bit for each offset */
+  constructor(base: number, done: Uint8Array) {
+    this.base = base;
+    this.done = new OffsetFlags(done);
+    this.void = new OffsetFlags(new Uint8Array(done.length));
+  }
+
+  isDone(offset: number): boolean {
+    return this.done.has(offset - this.base);
+  }
+
+  isVoid(offset: number): boolean {
+    return this.void.has(offset - this.base);
+  }
+
+  /** Returns whether this changed anything. */
+  settle(kind: "done" | "void", offset: number): boolean {
+    return this[kind].set(offset - this.base);
+  }
+}
+
 /** Outcomes of claims in earlier segments, by their offsets. */
 export type EarlierOutcomes = { readonly done: readonly number[]; readonly void: readonly number[] };
 
@@ -49,19 +76,12 @@ export type SegmentParts = {
  * Claims of a range of offsets that has ended, each in 10 bytes: those that stood when it ended.
  * Claims are found by binary search.
  */
-export class SealedSegment {
+export class SealedSegment extends SegmentOutcomes {
   readonly parts: SegmentParts;
-  readonly #done: OffsetFlags;
-  readonly #void: OffsetFlags;
 
   constructor(parts: SegmentParts) {
+    super(parts.base, parts.done);
     this.parts = parts;
-    this.#done = new OffsetFlags(parts.done);
-    this.#void = new OffsetFlags(new Uint8Array(parts.done.length));
-  }
-
-  get base(): number {
-    return this.parts.base;
   }
 
   get hour(): number {
@@ -81,21 +101,8 @@ export class SealedSegment {
   find({ high, low }: KeyHash): number | null {
     const { highs, lows, places, base } = this.parts;
     for (let i = lowerBound(highs, high); highs[i] === high; i++)
-      if (lows[i] === low && !this.#void.has(places[i]!)) return base + places[i]!;
+      if (lows[i] === low && !this.void.has(places[i]!)) return base + places[i]!;
     return null;
-  }
-
-  isDone(offset: number): boolean {
-    return this.#done.has(offset - this.base);
-  }
-
-  isVoid(offset: number): boolean {
-    return this.#void.has(offset - this.base);
-  }
-
-  /** Returns whether this changed anything. */
-  settle(kind: "done" | "void", offset: number): boolean {
-    return (kind === "done" ? this.#done : this.#void).set(offset - this.base);
   }
 }
 
@@ -112,8 +119,7 @@ function lowerBound(values: Uint32Array, wanted: number): number {
 }
 
 /** Claims of the newest offsets, in a hash table with open addressing. */
-export class OpenSegment {
-  readonly base: number;
+export class OpenSegment extends SegmentOutcomes {
   readonly hour: number;
   readonly earlier: { readonly done: number[]; readonly void: number[] } = { done: [], void: [] };
   readonly #highs = new Uint32Array(SEGMENT_OFFSETS);
@@ -121,12 +127,10 @@ export class OpenSegment {
   readonly #places = new Uint16Array(SEGMENT_OFFSETS);
   /** Numbers of claims from 1; 0 is a free slot. */
   readonly #slots = new Uint32Array(SLOTS);
-  readonly #done = new OffsetFlags(new Uint8Array(BITS));
-  readonly #void = new OffsetFlags(new Uint8Array(BITS));
   #keys = 0;
 
   constructor(base: number, hour: number) {
-    this.base = base;
+    super(base, new Uint8Array(BITS));
     this.hour = hour;
   }
 
@@ -155,26 +159,14 @@ export class OpenSegment {
       const number = this.#slots[slot]! - 1;
       if (number < 0) return null;
       if (this.#highs[number] !== high || this.#lows[number] !== low) continue;
-      if (!this.#void.has(this.#places[number]!)) return this.base + this.#places[number]!;
+      if (!this.void.has(this.#places[number]!)) return this.base + this.#places[number]!;
     }
-  }
-
-  isDone(offset: number): boolean {
-    return this.#done.has(offset - this.base);
-  }
-
-  isVoid(offset: number): boolean {
-    return this.#void.has(offset - this.base);
-  }
-
-  settle(kind: "done" | "void", offset: number): boolean {
-    return (kind === "done" ? this.#done : this.#void).set(offset - this.base);
   }
 
   /** Ends the segment. Returns the claims that stand, sorted. */
   seal(end: number): Summary {
     const standing: number[] = [];
-    for (let i = 0; i < this.#keys; i++) if (!this.#void.has(this.#places[i]!)) standing.push(i);
+    for (let i = 0; i < this.#keys; i++) if (!this.void.has(this.#places[i]!)) standing.push(i);
     // Both numbers fit the 53 bits of a double, whose arrays sort without calling a comparison.
     const order = Float64Array.from(standing, (i) => this.#highs[i]! * SEGMENT_OFFSETS + i).sort();
     const at = (i: number): number => order[i]! % SEGMENT_OFFSETS;
@@ -187,7 +179,7 @@ export class OpenSegment {
       lows[i] = this.#lows[at(i)]!;
       places[i] = this.#places[at(i)]!;
     }
-    const done = this.#done.bytes.slice(0, Math.ceil((end - this.base) / 8));
+    const done = this.done.bytes.slice(0, Math.ceil((end - this.base) / 8));
     const { base, hour, earlier } = this;
     return { segment: new SealedSegment({ base, end, hour, highs, lows, places, done }), earlier };
   }
