@@ -7,12 +7,7 @@ const MAX_LENGTH = 500 * MAX_GROUPS;
 
 /** Adds up the texts of groups as they are read: those of all groups must fit into the memory. */
 export class GroupLengths {
-  #left: number;
-
-  /** @param times how many results are in memory before groups are dropped. Default: 1 */
-  constructor(times = 1) {
-    this.#left = times * MAX_LENGTH;
-  }
+  #left = MAX_LENGTH;
 
   /** Whether the texts are longer than a result may hold. */
   get isFull(): boolean {
