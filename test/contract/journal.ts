@@ -65,7 +65,7 @@ export function journalContract(name: string, storage: JournalStorage): void {
     t.is(await journal.offsetAt(Date.now() + 3_600_000), 8);
   });
 
-  test(`${name}: a reader beyond the end of a journal is told so`, async (t) => {
+  test(`${name}: a read from beyond the end of a journal fails`, async (t) => {
     const open = await storage(t);
     const journal = await open();
     await journal.append([Buffer.from("one")]);

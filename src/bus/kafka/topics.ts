@@ -74,10 +74,8 @@ function warnOfFewCopies(topics: readonly TopicInfo[], { log, replicationFactor 
   const names = few.map(({ name }) => name).toSorted();
   const found = `${names.join(", ")} keep ${copies} ${copies === 1 ? "copy" : "copies"} of a record`;
   const risk = copies < SAFE_COPIES ? ": an acknowledged event may be lost with a broker" : "";
-  log.warn(
-    { topics: names, copies },
-    `${found}${risk}. KAFKA_REPLICATION sets the copies of new topics, kafka-reassign-partitions those of existing ones`,
-  );
+  const remedy = "KAFKA_REPLICATION sets the copies of new topics, kafka-reassign-partitions those of existing ones";
+  log.warn({ topics: names, copies }, `${found}${risk}. ${remedy}`);
 }
 
 /**

@@ -84,7 +84,7 @@ for (const [name, { path, body, headers = {} }] of Object.entries(WAYS)) {
   });
 }
 
-test("data of the producer's own stays, and empty data gives way to the whole message", async (t) => {
+test("data sent by the producer is kept, and empty data is replaced by the whole message", async (t) => {
   const service = await serviceOf(t, "embedded");
   const message = "x".repeat(TEXT + 1);
   const gelf = (full_message: string) =>
