@@ -16,7 +16,7 @@ const CHUNK_LENGTH = 1024 * 1024;
 /** Length of texts after which a step ends. */
 const STEP_LENGTH = 128 * 1024;
 /** Most chunks kept for reuse. */
-const MAX_FREE_CHUNKS = 6;
+const MAX_FREE_CHUNKS = 20;
 
 /** A table, and how items become its rows. */
 export type Table<Item, Row> = {
