@@ -63,9 +63,10 @@
     }
     if (sent.length || queue.length) later();
   };
+  const isIdle = ({ busy }) => !busy;
   const leave = () => {
-    while (queue.length || sent.some(({ busy }) => !busy)) {
-      const batch = sent.find(({ busy }) => !busy) || take();
+    while (queue.length || sent.some(isIdle)) {
+      const batch = sent.find(isIdle) || take();
       const at = sent.indexOf(batch);
       if (!navigator.sendBeacon(open, batch.body)) {
         if (at < 0) sent.push(batch);
@@ -83,7 +84,7 @@
     const event = { source, user, link, ...fields, text };
     if (text !== whole) {
       event.data ??= cut(whole, 1e4);
-      event.tags = [event.tags, "cut"].flat().filter(Boolean).join(" ");
+      event.tags = [event.tags ?? [], "cut"].flat();
     }
     queue.push({ at: Date.now(), event });
     if (queue.length > 2e3) queue.shift();
