@@ -7,7 +7,7 @@ import { memoryNetworkOf } from "../../ratelimit/address.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { announcedSize, readBody, receiveBody } from "../../http/body.ts";
-import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
+import { type BodyShare, SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import { parseForm } from "../../http/form.ts";
 import { goneSignal } from "../../http/when-closed.ts";
 import type { IngestMemory } from "../ingest-memory.ts";
@@ -31,7 +31,14 @@ export type JsonPost =
   | { readonly kind: "batch"; readonly outcome: BatchOutcome }
   | { readonly kind: "event"; readonly outcome: BatchOutcome }
   /** Old clients send forms with whatever content type their library sets. */
-  | { readonly kind: "form"; readonly fields: URLSearchParams };
+  | { readonly kind: "form"; readonly form: UnverifiedForm };
+
+/** A form whose key is not verified yet. */
+export type UnverifiedForm = {
+  readonly fields: URLSearchParams;
+  /** Memory to release once the key is verified, which may take as long as a look-up of it. */
+  readonly share: BodyShare | null;
+};
 
 const LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonlines)\s*(?:;|$)/i;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
@@ -72,8 +79,9 @@ export async function takeJson(
   const secret = keyBesideForm(query, request.headers);
   if (secret === "" && type === "json") {
     // JSON has its key outside the body. Without one, this can only be a form, of a form's size.
-    const body = await readForm(request, peer, options, { gzip: true });
-    if (jsonFormOf(body) === null) return { kind: "form", fields: parseForm(body) };
+    const { body, share } = await readForm(request, peer, options, { gzip: true });
+    if (jsonFormOf(body) === null) return { kind: "form", form: { fields: parseForm(body), share } };
+    share.release();
   }
   // Before the body is read or counted: both are reserved for authorized clients.
   const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, peer, options));
@@ -108,7 +116,9 @@ async function takeBody(
     const received = await receiveBody(request, given);
     share.claim(0);
     const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
-    if (form === null) return { kind: "form", fields: formFields(received.body, secret, options.limits) };
+    if (form === null) {
+      return { kind: "form", form: { fields: formFields(received.body, secret, options.limits), share: null } };
+    }
     const keepsClaims = keepsClaimedTimes(request);
     const sender = { log, owner, apiKey, key: idempotencyKey(request), secret, keepsClaims, gone };
     const outcome = await postBatch(sender, form, received, options);
@@ -120,22 +130,23 @@ async function takeBody(
 
 /**
  * Reads a body before its key is known, of a form's size. Its memory counts for the network of its
- * sender.
+ * sender until the caller releases it.
  */
 export async function readForm(
   request: IncomingMessage,
   peer: Peer,
   { memory, limits }: Pick<JsonPostOptions, "memory" | "limits">,
   { gzip = false }: { readonly gzip?: boolean } = {},
-): Promise<Buffer> {
+): Promise<{ readonly body: Buffer; readonly share: BodyShare }> {
   const share = memory.unverified.enter(memoryNetworkOf(peer.address));
   const limit_bytes = largestForm_bytes(limits);
   try {
     const body = await readBody(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, gzip, share });
     requireFewPairs(body);
-    return body;
-  } finally {
+    return { body, share };
+  } catch (error) {
     share.release();
+    throw error;
   }
 }
 

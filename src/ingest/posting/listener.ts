@@ -53,7 +53,7 @@ import {
   withoutKeys,
 } from "./validated-event.ts";
 import type { WriteCoalescer, PostCallbacks } from "../write-coalescer.ts";
-import { hasMorePairs, jsonFormOf, jsonTypeOf, readForm, takeJson } from "./json-request.ts";
+import { hasMorePairs, jsonFormOf, jsonTypeOf, readForm, takeJson, type UnverifiedForm } from "./json-request.ts";
 import type { Idempotency } from "../idempotency.ts";
 import { createIngestMemory } from "../ingest-memory.ts";
 import type { IngestMemory } from "../ingest-memory.ts";
@@ -244,14 +244,14 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
       answerEvent(request, response, hints, format, idOf(posted.outcome));
       return ACCEPTED;
     }
-    const fields = posted?.fields ?? (await readFields(request, query, format, { peer, options }));
+    const form = posted?.form ?? (await readFields(request, query, format, { peer, options }));
     if (table === "users") {
-      const user = await postUser(key, fields, peer, options);
+      const user = await postUser(key, form, peer, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
       answer(request, response, 201, hints, format, { json: jsonOf({ user }), xml });
       return ACCEPTED;
     }
-    answerEvent(request, response, hints, format, await post(key, fields, peer, options));
+    answerEvent(request, response, hints, format, await post(key, form, peer, options));
   } catch (error) {
     const { status, headers, body } = toFailure(error, options.log);
     answer(request, response, status, { ...headers, ...hints }, format, body);
@@ -294,15 +294,17 @@ async function readFields(
   query: URLSearchParams,
   format: Format,
   { peer, options }: { readonly peer: Peer; readonly options: Options },
-): Promise<URLSearchParams> {
+): Promise<UnverifiedForm> {
   const { method = "" } = request;
   if (method === "POST") {
-    const form = parseForm(await readForm(request, peer, options));
-    if (!form.has("apikey")) form.set("apikey", keyBesideForm(query, request.headers));
-    return form;
+    const { body, share } = await readForm(request, peer, options);
+    const fields = parseForm(body);
+    if (!fields.has("apikey")) fields.set("apikey", keyBesideForm(query, request.headers));
+    return { fields, share };
   }
   if (method === "GET" && format.kind === "jsonp") {
-    return new URLSearchParams([...query].filter(([name]) => !JSONP_PARAMETERS.has(name)));
+    const fields = new URLSearchParams([...query].filter(([name]) => !JSONP_PARAMETERS.has(name)));
+    return { fields, share: null };
   }
   throw new LoggiaError(
     "method_not_allowed",
@@ -316,11 +318,20 @@ function createdRangeOf(log: string, { catalog, clock = HOST_CLOCK }: Options): 
   return { ...postTimesBy(clock), retentionDays };
 }
 
-/** Stores the event, or an error event that describes its faults. */
-async function post(path: string, fields: URLSearchParams, peer: Peer, options: Options): Promise<string> {
-  const { coalescer, limits } = options;
+/** Verifies the key of a form, and releases the form's memory. */
+async function verifyForm(path: string, { fields, share }: UnverifiedForm, peer: Peer, options: Options) {
   const secret = fields.get("apikey") ?? "";
-  const { log } = await authorize(path, secret, peer, options);
+  try {
+    return { ...(await authorize(path, secret, peer, options)), fields, secret };
+  } finally {
+    share?.release();
+  }
+}
+
+/** Stores the event, or an error event that describes its faults. */
+async function post(path: string, form: UnverifiedForm, peer: Peer, options: Options): Promise<string> {
+  const { coalescer, limits } = options;
+  const { log, fields, secret } = await verifyForm(path, form, peer, options);
   const read = validateEvent(fields, limits, () => createdRangeOf(log, options));
   if (read.kind === "valid") return await coalescer.submit(log, read.valid, read.created);
   const mask = new KeyMask(secret);
@@ -344,10 +355,9 @@ function looksLikeForm(fields: URLSearchParams): boolean {
 }
 
 /** Stores what was posted about a user, or an error event. Returns the user as posted. */
-async function postUser(path: string, fields: URLSearchParams, peer: Peer, options: Options): Promise<string> {
+async function postUser(path: string, form: UnverifiedForm, peer: Peer, options: Options): Promise<string> {
   const { coalescer, limits } = options;
-  const secret = fields.get("apikey") ?? "";
-  const { log } = await authorize(path, secret, peer, options);
+  const { log, fields, secret } = await verifyForm(path, form, peer, options);
   const read = validateVisit(fields, limits);
   if (read.kind === "valid") {
     await coalescer.submitVisit(log, read.valid);
