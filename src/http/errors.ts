@@ -12,12 +12,12 @@ export type Failure = {
 };
 
 /**
- * Returns the response for `error`. An error that is no {@link LoggiaError} is an internal one: it
- * is logged in full, and the client gets no details. Errors with a status of 500 or above are
- * logged with their cause.
+ * Returns the response for `error`. An error that is no {@link LoggiaError} is an internal one.
+ * Internal ones are logged in full, and the client gets no details. Errors with a status of 500 or
+ * above are logged with their cause.
  */
 export function toFailure(error: unknown, log: Logger): Failure {
-  if (!(error instanceof LoggiaError)) {
+  if (!(error instanceof LoggiaError) || error.code === "internal_error") {
     log.error({ err: error }, "a request failed with an unexpected error");
     return describe(new LoggiaError("internal_error", "The service failed to answer; see its log for the reason"));
   }

@@ -19,10 +19,13 @@ export function planWithin(text: string, [south, west, north, east]: Edges): Con
   throw queryFault(text, south.span, "the southern edge lies north of the northern one", hint);
 }
 
+/** No two places are farther apart, on any engine's sphere. */
+const FARTHEST_KM = 20_100;
+
 /** @throws LoggiaError `bad_query` if the place or the distance is invalid */
 export function planNear(text: string, [lat, lon, km]: Circle): Condition<never> {
   const center = { lat: degrees(text, lat, 90), lon: degrees(text, lon, 180) };
-  if (km.value >= 0) return { kind: "geo-near", ...center, km: km.value };
+  if (km.value >= 0) return { kind: "geo-near", ...center, km: Math.min(km.value, FARTHEST_KM) };
   throw queryFault(text, km.span, "a distance is not negative", "Write NEAR (latitude, longitude, kilometres).");
 }
 

@@ -64,6 +64,7 @@ test("paths of engine files are not shown to callers", (t) => {
 
 for (const fault of [
   new Error("password is hunter2"),
+  new LoggiaError("internal_error", "an engine says hunter2"),
   new TypeError("x"),
   "a string",
   undefined,

@@ -281,6 +281,7 @@ const CONDITIONS: readonly (readonly [string, Condition])[] = [
   ["pattern = '<N> FAILED'", { kind: "text", field: "pattern", op: "=", value: "<n> failed" }],
   ["geo WITHIN (-10, 170, 10.5, -170)", { kind: "geo-within", south: -10, west: 170, north: 10.5, east: -170 }],
   ["geo NOT NEAR (52.5, 13.4, 25)", { kind: "not", condition: { kind: "geo-near", lat: 52.5, lon: 13.4, km: 25 } }],
+  ["geo NEAR (90, 180, 1e308)", { kind: "geo-near", lat: 90, lon: 180, km: 20_100 }],
   ["source = 'Straße ΣΑΣ'", { kind: "text", field: "source", op: "=", value: "straße σασ" }],
   ["source = ''", { kind: "text", field: "source", op: "=", value: "" }],
   ["source != 'a'", { kind: "not", condition: { kind: "text", field: "source", op: "=", value: "a" } }],

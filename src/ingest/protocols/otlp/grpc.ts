@@ -168,7 +168,7 @@ class GrpcListener {
   }
 
   #fail(stream: ServerHttp2Stream, error: unknown): void {
-    const isKnown = error instanceof LoggiaError;
+    const isKnown = error instanceof LoggiaError && error.code !== "internal_error";
     const { log } = this.#context;
     if (stream.destroyed && !isKnown) return;
     if (!isKnown || error.status >= 500) log.error({ err: error }, "a gRPC call failed");
