@@ -131,10 +131,20 @@ const NOTHING_TO_ESCAPE = /^[ !#-[\]-~]*$/;
 
 /** Parses a text of {@link encodeAttributes}, in its order. null gives no attributes. */
 export function parseAttributes(text: string | null): Attributes {
-  if (text === null) return NO_ATTRIBUTES;
-  const object = JSON.parse(text) as Record<string, AttributeValue | AttributeValue[]>;
   // An object lists integer-like names first.
-  return new Map(Object.entries(object).sort(([a], [b]) => compareCodePoints(a, b)));
+  return new Map([...unsortedAttributes(text)].sort(([a], [b]) => compareCodePoints(a, b)));
+}
+
+/** Parses a text of {@link encodeAttributes}, for look-ups by name. */
+export function unsortedAttributes(text: string | null): Attributes {
+  if (text === null) return NO_ATTRIBUTES;
+  return new Map(Object.entries(JSON.parse(text) as Record<string, AttributeValue | AttributeValue[]>));
+}
+
+/** Whether a text of {@link encodeAttributes} certainly lacks an attribute. It need not be parsed then. */
+export function lacksAttribute(text: string, name: string): boolean {
+  // Another encoder may escape characters of a name that need no escape.
+  return !text.includes(JSON.stringify(name)) && !text.includes("\\");
 }
 
 /** Whether a text is valid as output of {@link encodeAttributes}, with names in any order. */

@@ -7,6 +7,7 @@ import {
   flatten,
   numberOf,
   numberOfValue,
+  lacksAttribute,
   parseAttributes,
   textsOfAttribute,
 } from "../../src/events/attributes.ts";
@@ -88,6 +89,19 @@ test("attributes are parsed from their text unchanged", (t) => {
     }),
   );
   t.is(parseAttributes(null).size, 0);
+});
+
+test("an attribute that a text lacks is found out without parsing it", (t) => {
+  fc.assert(
+    fc.property(ATTRIBUTES, fc.string(), (attributes, name) => {
+      const text = encodeAttributes(attributes);
+      for (const each of [...attributes.keys(), name]) {
+        if (lacksAttribute(text, each)) t.false(attributes.has(each));
+      }
+    }),
+  );
+  t.true(lacksAttribute('{"ab":"a"}', "b"));
+  t.false(lacksAttribute('{"\\u0062":1}', "b"), "another encoder's escape");
 });
 
 test("a text that validation would not write is not parsed as attributes", (t) => {

@@ -1,5 +1,5 @@
 import type { EventRow } from "../../../events/event.ts";
-import { numberOfValue, parseAttributes, textsOfAttribute, valuesOfAttribute } from "../../../events/attributes.ts";
+import { lacksAttribute, numberOfValue, unsortedAttributes, valuesOfAttribute } from "../../../events/attributes.ts";
 import type { Attributes, AttributeValue } from "../../../events/attributes.ts";
 import { compareCodePoints, fold } from "../../../events/text.ts";
 import { isAttribute, someComparison } from "../../../query/plan.ts";
@@ -178,7 +178,7 @@ export function textsOf(row: EventRow, field: SearchedField): readonly string[] 
     const data = dataOfRows.get(row) ?? "";
     return data === "" ? NONE : [data];
   }
-  if (isAttribute(field)) return textsOfAttribute(attributesOf(row), field.slice(1));
+  if (isAttribute(field)) return valuesOf(row, field).map(String);
   const value = row[field];
   if (typeof value === "object" && value !== null) return value;
   return typeof value === "string" && value !== "" ? [value] : NONE;
@@ -197,7 +197,10 @@ export function numbersOf(row: EventRow, field: ConditionField): readonly number
 
 /** Returns the posted values of an attribute. */
 export function valuesOf(row: EventRow, field: AttributeField): readonly AttributeValue[] {
-  return valuesOfAttribute(attributesOf(row), field.slice(1));
+  const name = field.slice(1);
+  return row.attributes === null || lacksAttribute(row.attributes, name)
+    ? NONE
+    : valuesOfAttribute(attributesOf(row), name);
 }
 
 const NONE: readonly never[] = [];
@@ -208,7 +211,7 @@ const parsed = new WeakMap<EventRow, Attributes>();
 function attributesOf(row: EventRow): Attributes {
   let attributes = parsed.get(row);
   if (attributes === undefined) {
-    attributes = parseAttributes(row.attributes);
+    attributes = unsortedAttributes(row.attributes);
     parsed.set(row, attributes);
   }
   return attributes;
