@@ -119,7 +119,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     rows: (plan) => runQuery(() => rows(client, names, plan)),
     group: (plan) => runQuery(() => group(client, names, plan, hints)),
     users: (plan) => runQuery(() => users(client, names, plan)),
-    fields: (query) => runQuery(() => fields(client, names, query, listedAttributes)),
+    fields: (query) => runQuery(() => fields(client, names, query, { most: listedAttributes })),
     attributeNames: (key) => runQuery(() => attributeNames(client, names, key, listedAttributes)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),

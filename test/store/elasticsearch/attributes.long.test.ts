@@ -3,6 +3,7 @@ import type { Condition } from "../../../src/query/plan.ts";
 import { encodeDocument, NO_COLUMNS } from "../../../src/store/elasticsearch/document.ts";
 import type { Names } from "../../../src/store/elasticsearch/mapping.ts";
 import { event, MORNING, newLog, write } from "../../contract/store-fixture.ts";
+import { fields } from "../../../src/store/elasticsearch/search/fields.ts";
 import { evaluateFields } from "../../reference/fields.ts";
 import { client, serially, open, attributes, COUNT, listsAgree, agreeOnGroups } from "./attributes-fixture.ts";
 
@@ -55,6 +56,18 @@ serially("attributes: ten thousand names in one log do not fail and leave column
   t.true(known.includes("common"));
   const asked = { log: wild, from: null, to: null, prefix: "@name 99", values: 2 };
   t.deepEqual((await store.fields(asked)).fields, evaluateFields(events, asked));
+  // Too many events without columns are not read. The values of complete columns are still listed.
+  const all = { log: wild, from: null, to: null, prefix: "@name 10", values: 2 };
+  const { fields: some, withoutValues } = await fields(client, names, all, { most: 10_000, mostRest: 10 });
+  const expected = new Map(evaluateFields(events, all).map((each) => [each.name, each]));
+  t.is(some.length, 111);
+  for (const field of some) {
+    const whole = expected.get(field.name)!;
+    t.deepEqual(field, { ...whole, values: field.values.length === 0 ? [] : whole.values }, field.name);
+  }
+  const listed = some.filter(({ values }) => values.length > 0).length;
+  t.true(listed >= 10 && listed < 111, `${listed} fields with values`);
+  t.is(withoutValues, 111 - listed);
   await agreeOnGroups(t, store, calmEvents, {
     by: [{ kind: "field", field: "@calm.kind" }],
     aggregates: [COUNT, { kind: "avg", of: "@calm.took" }, { kind: "percentile", of: "@calm.took", percent: 95 }],

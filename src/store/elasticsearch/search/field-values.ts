@@ -11,8 +11,9 @@ import type { FieldSummary } from "../../store.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOf } from "../attributes.ts";
 import type { Document } from "../document.ts";
 import { compositePages } from "../groups/parts.ts";
+import { or } from "./queries.ts";
 import type { Query } from "./queries.ts";
-import { ANY_ORDER, scan } from "./scan.ts";
+import { ANY_ORDER, scan, totalOf } from "./scan.ts";
 import type { Aggregate, Bucket, Hit, RawKey, Searcher } from "./scan.ts";
 import { isTooMany, Tallies } from "./tallies.ts";
 import type { Tally } from "./tallies.ts";
@@ -35,6 +36,9 @@ const PAGE = 2_000;
 /** Documents of a scan that are read at once: few at first, then by their length. */
 const FIRST_BATCH = 50;
 const BATCH = { least: 20, most: 2_000, length: 1_000_000 };
+/** Default of {@link ValuesRequest.mostRest}. */
+export const MOST_REST = 50_000;
+const FILTERS_PER_SEARCH = 200;
 /** Extra numbers: equally frequent ones are sorted by their texts, which the index lacks. */
 const MORE_NUMBERS = 1000;
 
@@ -49,6 +53,8 @@ export type ValuesRequest = {
   readonly rest: Query | null;
   /** Whether some of these events have no pattern. */
   readonly isUnpatterned: boolean;
+  /** Events up to which those of `rest` are read. */
+  readonly mostRest: number;
 };
 
 /**
@@ -164,11 +170,17 @@ function firstOf(counts: Tally, most: number): Values {
 
 /**
  * Counts values that no column holds: of attributes without columns in their documents, and
- * patterns of documents of an earlier release. Each such document is read.
+ * patterns of documents of an earlier release. Each such document is read, unless they are many:
+ * then the columns concerned are dropped.
  */
-async function talliesOfRest(search: Searcher, { listed, rest, isUnpatterned }: ValuesRequest): Promise<Tallies> {
+async function talliesOfRest(search: Searcher, request: ValuesRequest): Promise<Tallies> {
+  const { listed, rest, isUnpatterned, mostRest } = request;
   const tallies = new Tallies(new Set(listed));
   if (rest === null) return tallies;
+  if (totalOf(await search({ query: rest, size: 0, track_total_hits: mostRest + 1 })) > mostRest) {
+    for (const column of await columnsOfRest(search, rest, request)) tallies.drop(column);
+    return tallies;
+  }
   const source = { includes: ["attributes", ATTRIBUTE_PATHS.rest, ...(isUnpatterned ? ["text", "pattern"] : [])] };
   const yielder = new Yielder(throwIfAborted);
   const scanned = scan(search, { query: rest, sort: ANY_ORDER, batch: FIRST_BATCH, nextBatch, source });
@@ -179,6 +191,30 @@ async function talliesOfRest(search: Searcher, { listed, rest, isUnpatterned }: 
     }
   }
   return tallies;
+}
+
+/** Returns the listed columns that lack values of some documents. */
+async function columnsOfRest(
+  search: Searcher,
+  rest: Query,
+  { listed, existing, isUnpatterned }: ValuesRequest,
+): Promise<string[]> {
+  const found = listed.filter((column) => !existing.has(column));
+  if (isUnpatterned) found.push("pattern");
+  const attributes = listed.filter((column) => existing.has(column) && column.includes("."));
+  for (let from = 0; from < attributes.length; from += FILTERS_PER_SEARCH) {
+    const some = attributes.slice(from, from + FILTERS_PER_SEARCH);
+    const aggs: Aggs = Object.fromEntries(some.map((column, i) => [i, { filter: lacks(column) }]));
+    const { aggregations } = await search({ query: rest, size: 0, track_total_hits: false, aggs });
+    found.push(...some.filter((_, i) => (aggregations?.[i]?.doc_count ?? 0) > 0));
+  }
+  return found;
+}
+
+/** Finds documents of which a column lacks values. */
+function lacks(column: string): Query {
+  const key = column.slice(columnOf("texts", "").length);
+  return or([{ term: { [ATTRIBUTE_PATHS.rest]: key } }, { term: { _ignored: column } }]);
 }
 
 /** Returns how many documents to read at once, by the length of the previous ones. */

@@ -9,7 +9,7 @@ import { ATTRIBUTE_PATHS, columnOf, keyOf, kindTermsOf, nameOf, readKindTerm } f
 import type { ValueKind } from "../attributes.ts";
 import { doubtOfEarlier } from "../text-index/doubts.ts";
 import type { Names } from "../mapping.ts";
-import { termOf, valuesOf } from "./field-values.ts";
+import { MOST_REST, termOf, valuesOf } from "./field-values.ts";
 import { and, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
 import { isFound, searcherOf, withPointInTime } from "./scan.ts";
@@ -49,12 +49,16 @@ const WITHOUT_VALUES: ReadonlySet<Field> = new Set(["created", "text", "data", "
 /** A field that events have, with the column of its values, or null if values are not shown. */
 type Listed = Omit<FieldSummary, "values"> & { readonly column: string | null };
 
-/** Implements {@link Store.fields}. @param most most attributes listed */
+/**
+ * Implements {@link Store.fields}.
+ * @param most most attributes listed
+ * @param mostRest events without columns for some values, up to which these are counted
+ */
 export async function fields(
   client: Client,
   names: Names,
   fieldsQuery: FieldsQuery,
-  most: number,
+  { most, mostRest = MOST_REST }: { readonly most: number; readonly mostRest?: number },
 ): Promise<FieldsAnswer> {
   const { log, from, to, prefix } = fieldsQuery;
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
@@ -76,6 +80,7 @@ export async function fields(
       most: fieldsQuery.values,
       rest: hasRest ? rest : null,
       isUnpatterned: unpatterned !== null,
+      mostRest,
     });
     const byName = await sortYielding(attributes, (a, b) => compareCodePoints(a.name, b.name));
     const listed = [...ofEvents, ...byName];

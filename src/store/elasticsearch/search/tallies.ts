@@ -47,6 +47,11 @@ export class Tallies {
     if (isTooMany(this.#values, this.#length, this.#limits)) this.#dropLargest();
   }
 
+  /** Counts no values of a column. */
+  drop(column: string): void {
+    this.#dropped.add(column);
+  }
+
   of(column: string): Tally | undefined {
     return this.#tallies.get(column)?.counts;
   }
