@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { certificateFault, ClientGone, LoggiaError } from "../errors.ts";
 import { AnswerSerializer, parsed } from "./long-answer.ts";
 import { monitorNodes } from "./node-monitor.ts";
+import { SearchSeats } from "./search-seats.ts";
 import { type ApiMajor, headersOfApi, isRefusedApi, readVersion } from "./version.ts";
 
 export type ElasticsearchOptions = {
@@ -51,13 +52,19 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
   const nodeMonitor = monitorNodes(client, failsFast, unresponsiveAfter_ms);
   // All requests of the client pass through this function, whichever method sends them.
   const send = inApiOf(client, log);
+  const seats = new SearchSeats((path, filter) =>
+    send({ method: "GET", path, querystring: { filter_path: filter } }, { requestTimeout: PING_TIMEOUT_MS }),
+  );
   (client.transport as unknown as { request: Send }).request = async (params, options) => {
     if (failsFast(params.path)) nodeMonitor.requireResponsiveNode();
     const signal = context.getStore()?.signal;
     // The deadline of a query does not apply to the requests that clean up after it.
     const timed = signal === undefined || params.method === "DELETE" ? options : { ...options, signal };
     try {
-      return await parsed(await send(params, timed), throwIfAborted);
+      const answer = SEARCH.test(params.path)
+        ? await seats.run((most) => send(withAtMost(params, most), timed), signal)
+        : await send(params, timed);
+      return await parsed(answer, throwIfAborted);
     } catch (error) {
       if (error instanceof errors.RequestAbortedError && timed?.signal?.aborted !== true) {
         nodeMonitor.requireResponsiveNode();
@@ -72,10 +79,23 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
   return client;
 }
 
-type Send = (
-  params: { readonly method: string; readonly path: string; readonly bulkBody?: unknown },
-  options?: RequestOptions,
-) => Promise<unknown>;
+type Send = (params: Params, options?: RequestOptions) => Promise<unknown>;
+
+type Params = {
+  readonly method: string;
+  readonly path: string;
+  readonly querystring?: string | Readonly<Record<string, unknown>>;
+  readonly bulkBody?: unknown;
+};
+
+const SEARCH = /\/_m?search$/;
+
+/** Bounds how many searches of a request run at a time. */
+function withAtMost(params: Params, most: number | null): Params {
+  const { path, querystring } = params;
+  if (most === null || !path.endsWith("/_msearch") || typeof querystring === "string") return params;
+  return { ...params, querystring: { ...querystring, max_concurrent_searches: most } };
+}
 
 type RequestOptions = {
   readonly signal?: AbortSignal;
