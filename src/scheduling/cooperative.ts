@@ -15,7 +15,7 @@ let isScheduled = false;
 let began_ms = 0;
 let ended_ms = 0;
 let isInSlice = false;
-/** Whether a request has arrived since the last slice. */
+/** Whether a request has arrived since this was last read. */
 let hasRequest = false;
 /** When `hasRequest` was last found true. */
 let lastRequest_ms = -Infinity;
@@ -61,7 +61,15 @@ export function prioritizeUntil(waited: Promise<unknown>): void {
 
 /** Whether requests are arriving. Steps of variable size should then be small. */
 export function underLoad(): boolean {
-  return hasRequest || performance.now() - lastRequest_ms < REQUESTS_LAST_MS;
+  const now_ms = performance.now();
+  readRequests(now_ms);
+  return now_ms - lastRequest_ms < REQUESTS_LAST_MS;
+}
+
+function readRequests(now_ms: number): void {
+  if (!hasRequest) return;
+  hasRequest = false;
+  lastRequest_ms = now_ms;
 }
 
 /** Whether the current slice may continue. */
@@ -78,9 +86,8 @@ function nextTurn(): void {
 
 function begin(): void {
   const now_ms = performance.now();
-  if (hasRequest) {
-    hasRequest = false;
-    lastRequest_ms = now_ms;
+  readRequests(now_ms);
+  if (lastRequest_ms > began_ms) {
     const owed_ms = IDLE_RATIO * (ended_ms - began_ms) - (now_ms - ended_ms);
     if (owed_ms > 0 && prioritized === 0) {
       setTimeout(nextTurn, owed_ms);

@@ -1,4 +1,6 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
+
+import { underLoad } from "./cooperative.ts";
 
 type Compare<T> = (a: T, b: T) => number;
 
@@ -11,30 +13,56 @@ const TURN_ITEMS = 2_048;
 /** Units of a text after which it is passed on. */
 const PIECE_UNITS = 256 * 1024;
 
-/** Turns of the event loop, each for one piece of work. */
-class Turns {
+/** How long pieces of work may follow each other before they give way to requests. */
+const PATIENCE_MS = 50;
+/** Time without a piece of work after which the next one begins anew. */
+const PAUSE_MS = 20;
+/** How long work that gives way may hold the thread, and the time between its pieces. */
+const [SHORT_HOLD_MS, IDLE_MS] = [1, 1];
+
+/** A kind of work, whose pieces take turns of the event loop, each one of its own. */
+class Kind {
+  readonly #longHold_ms: number;
+  readonly #givesWay: boolean;
   #last: Promise<void> = Promise.resolve();
+  #began_ms = -Infinity;
+  #latest_ms = -Infinity;
+  #hold_ms: number;
+
+  /** @param givesWay whether long work slows down while requests arrive */
+  constructor(hold_ms: number, { givesWay = false }: { readonly givesWay?: boolean } = {}) {
+    this.#longHold_ms = this.#hold_ms = hold_ms;
+    this.#givesWay = givesWay;
+  }
+
+  /** How long the work may hold the thread between turns. */
+  get hold_ms(): number {
+    return this.#hold_ms;
+  }
 
   /** Waits for the next turn that is not taken. */
   next(): Promise<void> {
-    this.#last = this.#last.then(() => turn());
+    this.#last = this.#last.then(() => this.#turn());
     return this.#last;
+  }
+
+  async #turn(): Promise<void> {
+    const now_ms = performance.now();
+    if (now_ms - this.#latest_ms > PAUSE_MS) this.#began_ms = now_ms;
+    const isPolite = this.#givesWay && now_ms - this.#began_ms > PATIENCE_MS && underLoad();
+    this.#hold_ms = isPolite ? SHORT_HOLD_MS : this.#longHold_ms;
+    // A request needs several turns of the event loop, in which no piece runs meanwhile.
+    await (isPolite ? sleep(IDLE_MS) : turn());
+    this.#latest_ms = performance.now();
   }
 }
 
-/** A kind of work, whose pieces take turns of their own. */
-type Kind = {
-  readonly turns: Turns;
-  /** How long the work may hold the thread between turns. */
-  readonly hold_ms: number;
-};
-
-/** Queries, which people wait for. */
-export const QUERYING: Kind = { turns: new Turns(), hold_ms: 5 };
+/** Queries, which people wait for. Long ones must not delay what producers post. */
+export const QUERYING = new Kind(5, { givesWay: true });
 /** Decoding of what producers send, beside which many short requests are answered. */
-export const DECODING: Kind = { turns: new Turns(), hold_ms: 1 };
+export const DECODING = new Kind(1);
 /** Heads of requests, also of strangers, which must not delay what is decoded. */
-export const HEADS: Kind = { turns: new Turns(), hold_ms: 1 };
+export const HEADS = new Kind(1);
 
 /**
  * Yields between steps of unpredictable length: a regular expression may take a hundred
@@ -57,7 +85,7 @@ export class Yielder {
   }
 
   async turn(): Promise<void> {
-    await this.#kind.turns.next();
+    await this.#kind.next();
     this.#check();
     this.#began_ms = performance.now();
   }
@@ -76,7 +104,7 @@ export function needsOwnTurn(length: number): boolean {
  * arrives together would be read before anything else.
  */
 export async function ownTurn(kind = DECODING): Promise<void> {
-  await kind.turns.next();
+  await kind.next();
 }
 
 /**

@@ -1,6 +1,8 @@
 import test from "ava";
 import fc from "fast-check";
+import { setImmediate as turn } from "node:timers/promises";
 
+import { noteRequest } from "../../src/scheduling/cooperative.ts";
 import { mapYielding, Yielder, sortYielding } from "../../src/scheduling/yielding.ts";
 import { turnsDuring } from "../support/turns.ts";
 
@@ -58,4 +60,26 @@ test("paced work of unknown length yields to other work, and ends when it is can
 test("of several paced works one slice runs between two turns of other work", async (t) => {
   const turns = await turnsDuring(() => Promise.all([1, 2, 3, 4].map(() => paced(new Yielder(), 100))));
   t.true(turns >= 20, `${turns} turns`);
+});
+
+test.serial("long queries leave requests that arrive more than a turn between their pieces", async (t) => {
+  let turns = 0;
+  const over = new AbortController();
+  const requests = (async () => {
+    for (; !over.signal.aborted; turns++) {
+      noteRequest();
+      await turn();
+    }
+  })();
+  const places: number[] = [];
+  const yielder = new Yielder();
+  for (let piece = 0; piece < 60; piece++) {
+    await paced(yielder, 6);
+    await yielder.turn();
+    places.push(turns);
+  }
+  over.abort();
+  await requests;
+  const gaps = places.slice(-31).map((place, i, all) => place - (all[i - 1] ?? place));
+  t.true(gaps.toSorted((a, b) => a - b)[15]! > 10, gaps.join(", "));
 });
