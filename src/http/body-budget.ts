@@ -7,6 +7,8 @@ const MB = 1024 * 1024;
 /** Longest queues: of one owner and of all. Each waiting body holds an unread buffer of the system. */
 const WAITING_OF_OWNER = 1_000;
 const WAITING = 2_000;
+/** Waiting bodies of an owner that are tried at once. Each try looks at all bodies that grow. */
+const MAX_TRIES = 4;
 
 export type BodyBudgetOptions = {
   /** Bytes that all bodies above {@link SMALL_BODY_BYTES} may hold. */
@@ -251,11 +253,18 @@ class Pool {
   }
 
   #fits(share: BodyShare, to_bytes: number): boolean {
+    const left = this.#leftWith(share, to_bytes);
+    return left !== null && (this.#options.evicts || this.#isSafe(share, to_bytes, left));
+  }
+
+  /** Returns what is left if a share holds this; null if it has no room. */
+  #leftWith(share: BodyShare, to_bytes: number): Left | null {
     const by_bytes = to_bytes - this.heldBy(share);
     const free_bytes = this.#most_bytes - this.held_bytes - by_bytes;
-    if (free_bytes < 0 || this.#options.evicts) return free_bytes >= 0;
-    const ofOwner_bytes = this.#mostOfOwner - this.#heldByOwner(share.owner) - by_bytes;
-    return ofOwner_bytes >= 0 && this.#isSafe(share, to_bytes, { free_bytes, ofOwner_bytes });
+    const ofOwner_bytes = this.#options.evicts
+      ? Infinity
+      : this.#mostOfOwner - this.#heldByOwner(share.owner) - by_bytes;
+    return free_bytes < 0 || ofOwner_bytes < 0 ? null : { free_bytes, ofOwner_bytes };
   }
 
   /** Whether all bodies that grow can reach their claims one after the other, if a share holds this. */
@@ -313,16 +322,24 @@ class Pool {
   }
 
   #next(): Waiting | null {
+    const tries = new Map<string, number>();
+    const fits = ({ share, to_bytes }: Waiting): boolean => {
+      const tried = tries.get(share.owner) ?? 0;
+      if (tried === MAX_TRIES || this.#leftWith(share, to_bytes) === null) return false;
+      tries.set(share.owner, tried + 1);
+      return this.#fits(share, to_bytes);
+    };
     let first: Waiting | null = null;
     let least_bytes = Infinity;
     for (const waiting of this.#waiting) {
-      const { share, to_bytes } = waiting;
-      const fits = this.#fits(share, to_bytes);
-      if (fits && this.heldBy(share) > 0) return waiting;
-      const held_bytes = this.#heldByOwner(share.owner);
+      if (this.heldBy(waiting.share) > 0) {
+        if (fits(waiting)) return waiting;
+        continue;
+      }
+      const held_bytes = this.#heldByOwner(waiting.share.owner);
+      if (held_bytes >= least_bytes) continue;
       // Without room, an owner that holds nothing makes the others wait until there is room for it.
-      if (held_bytes >= least_bytes || (!fits && held_bytes > 0)) continue;
-      [first, least_bytes] = [waiting, held_bytes];
+      if (held_bytes === 0 || fits(waiting)) [first, least_bytes] = [waiting, held_bytes];
     }
     return first !== null && this.#fits(first.share, first.to_bytes) ? first : null;
   }

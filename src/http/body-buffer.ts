@@ -1,12 +1,15 @@
 const NOTHING = Buffer.alloc(0);
 const FIRST_BYTES = 16 * 1024;
+/** Growth of a body of unknown size, and of known size. */
+const [DOUBLE, KNOWN_GROWTH] = [2, 16];
 
 /**
- * Bytes of a body in one buffer that grows by doubling. Kept apart, pieces of a few bytes would
+ * Bytes of a body in one buffer that grows as they arrive. Kept apart, pieces of a few bytes would
  * take many times their size.
  */
 export class BodyBuffer {
-  readonly #most_bytes: number;
+  #most_bytes: number;
+  #growth = DOUBLE;
   #buffer = NOTHING;
   size_bytes = 0;
 
@@ -24,12 +27,16 @@ export class BodyBuffer {
     const needed_bytes = this.size_bytes + more_bytes;
     const { length } = this.#buffer;
     if (needed_bytes <= length) return length;
-    return Math.max(needed_bytes, Math.min(this.#most_bytes, Math.max(2 * length, FIRST_BYTES)));
+    return Math.max(needed_bytes, Math.min(this.#most_bytes, Math.max(this.#growth * length, FIRST_BYTES)));
   }
 
-  /** Allocates memory for a body of known size. */
-  allocate(size_bytes: number): void {
-    if (size_bytes > this.#buffer.length) this.#resize(size_bytes);
+  /**
+   * Sets the size of a body of known size, which grows in few steps. It is not allocated at once:
+   * senders may announce much and send little.
+   */
+  announce(size_bytes: number): void {
+    this.#most_bytes = size_bytes;
+    this.#growth = KNOWN_GROWTH;
   }
 
   append(bytes: Buffer): void {

@@ -65,7 +65,8 @@ class Collector {
       const { besides_bytes = 0, window_bytes = 0 } = options;
       share.claim(Math.max(share.claimed_bytes, besides_bytes + limit_bytes + Math.min(window_bytes, limit_bytes)));
     }
-    if (share?.reserves !== false && announced_bytes <= limit_bytes) this.#buffer.allocate(announced_bytes);
+    const isReserved = share?.reserves !== false && announced_bytes > 0 && announced_bytes <= limit_bytes;
+    if (isReserved) this.#buffer.announce(announced_bytes);
     if (deadline_ms !== undefined) this.#timers.push(setTimeout(() => this.#onLate(), deadline_ms));
     if (least_bytes_s !== undefined) this.#timers.push(setInterval(() => this.#checkRate(least_bytes_s), CHECK_MS));
     if (share !== undefined) share.onEvicted = (error) => this.#fail(error);

@@ -3,6 +3,7 @@ import type { ServerHttp2Stream } from "node:http2";
 import { LoggiaError } from "../../../errors.ts";
 import { quote } from "../../../events/quote.ts";
 import type { ReceivedBody } from "../../../http/body.ts";
+import { BodyBuffer } from "../../../http/body-buffer.ts";
 import type { BodyShare } from "../../../http/body-budget.ts";
 import { decompress, mostInflated } from "../inflate.ts";
 import { BODY_MAX_BYTES } from "../protocol.ts";
@@ -55,38 +56,38 @@ function receiveFrame(
   const { promise, resolve, reject } = Promise.withResolvers<MessageFrame>();
   const head = Buffer.alloc(HEAD_BYTES);
   let head_bytes = 0;
-  let message: Buffer | null = null;
-  let got_bytes = 0;
+  let size_bytes: number | null = null;
+  const message = new BodyBuffer(BODY_MAX_BYTES);
   const add = (bytes: Buffer): void => {
-    if (got_bytes + bytes.length <= message!.length) got_bytes += bytes.copy(message!, got_bytes);
+    if (message.size_bytes + bytes.length <= size_bytes!) message.append(bytes);
     else reject(new LoggiaError("bad_body", "A call must have exactly one message"));
   };
-  const begin = (size_bytes: number, bytes: Buffer): void => {
-    // The system provides the memory as it is written.
-    message = Buffer.allocUnsafeSlow(size_bytes);
+  const begin = (announced_bytes: number, bytes: Buffer): void => {
+    size_bytes = announced_bytes;
+    message.announce(announced_bytes);
     add(bytes);
   };
   const take = (piece: Buffer): void => {
-    if (message !== null) return add(piece);
+    if (size_bytes !== null) return add(piece);
     const copied = piece.copy(head, head_bytes);
     head_bytes += copied;
     if (head_bytes < HEAD_BYTES) return;
-    const size_bytes = head.readUInt32BE(1);
+    const announced_bytes = head.readUInt32BE(1);
     const bytes = piece.subarray(copied);
-    if (size_bytes > BODY_MAX_BYTES) return reject(tooLarge());
-    share.claim(size_bytes + (head[0] === COMPRESSED ? mostInflated(size_bytes, BODY_MAX_BYTES) : 0));
-    if (share.tryHold(size_bytes)) begin(size_bytes, bytes);
+    if (announced_bytes > BODY_MAX_BYTES) return reject(tooLarge());
+    share.claim(announced_bytes + (head[0] === COMPRESSED ? mostInflated(announced_bytes, BODY_MAX_BYTES) : 0));
+    if (share.tryHold(announced_bytes)) begin(announced_bytes, bytes);
     else {
       const resume = (): void => {
-        begin(size_bytes, bytes);
+        begin(announced_bytes, bytes);
         stream.resume();
       };
       stream.pause();
-      share.hold(size_bytes, gone).then(resume, reject);
+      share.hold(announced_bytes, gone).then(resume, reject);
     }
   };
   const end = (): void => {
-    if (message !== null && got_bytes === message.length) resolve({ flags: head[0]!, message });
+    if (message.size_bytes === size_bytes) resolve({ flags: head[0]!, message: message.bytes });
     else reject(new LoggiaError("bad_body", "The message is incomplete"));
   };
   const timer = setTimeout(() => {
