@@ -16,21 +16,40 @@ export type TextLine = string | Buffer;
 
 /** Yields the lines of a body, without their endings. A blank line is an empty text. */
 export function* linesOf(body: Buffer): Generator<TextLine | Pending> {
-  for (let start = 0; start < body.length;) {
-    const feed = yield* indexIn(body, LINE_FEED, start);
-    const next = feed === -1 ? body.length : feed;
-    const end = next > start && body[next - 1] === CARRIAGE_RETURN ? next - 1 : next;
-    yield yield* lineOfBytes(body.subarray(start, end));
-    start = next + 1;
-  }
+  for (let start = 0; start < body.length;) start = yield* lineAt(body, start);
 }
 
 /** Like {@link linesOf}, without the blank lines. */
 export function* filledLinesOf(body: Buffer): Generator<TextLine | Pending> {
   let blank = 0;
-  for (const line of linesOf(body)) {
-    if (line !== "") yield line;
-    else if (++blank % BLANK_LINES === 0) yield PENDING;
+  for (let start = yield* afterBlankLines(body, 0); start < body.length;) {
+    const line = lineAt(body, start);
+    let step = line.next();
+    for (; step.done !== true; step = line.next()) {
+      if (step.value !== "") yield step.value;
+      else if (++blank % BLANK_LINES === 0) yield PENDING;
+    }
+    start = yield* afterBlankLines(body, step.value);
+  }
+}
+
+/** Yields the line that begins at `start`. Returns the start of the next one. */
+function* lineAt(body: Buffer, start: number): Generator<TextLine | Pending, number> {
+  const feed = yield* indexIn(body, LINE_FEED, start);
+  const next = feed === -1 ? body.length : feed;
+  const end = next > start && body[next - 1] === CARRIAGE_RETURN ? next - 1 : next;
+  yield yield* lineOfBytes(body.subarray(start, end));
+  return next + 1;
+}
+
+/** Returns the start of the first line that holds more than blanks, faster than line by line. */
+function* afterBlankLines(body: Buffer, from: number): Steps<number> {
+  let start = from;
+  for (let at = from; ; at++) {
+    const byte = body[at];
+    if (byte === LINE_FEED) start = at + 1;
+    else if (byte !== 0x20 && byte !== 0x09 && byte !== CARRIAGE_RETURN) return byte === undefined ? at : start;
+    if ((at - from) % SEARCH_BYTES === SEARCH_BYTES - 1) yield PENDING;
   }
 }
 
