@@ -263,6 +263,27 @@ test("followed files that are copied, truncated and compressed are read once", a
   t.deepEqual(reader.faults, []);
 });
 
+test("files of one log that are replaced at once are read at once", async (t) => {
+  const logs = logsFolder(t);
+  const log = new RotatingLog(logs, "numbers");
+  const reader = new Reader(t);
+  const stop = new AbortController();
+  log.write("0\n");
+  const running = reader.run([log.path], { followed: stop.signal });
+  await until(() => reader.lines.length === 1, { what: "the first line" });
+  for (let n = 1; n <= 12; n += 1) {
+    log.rotate();
+    log.write(`${n}\n`);
+  }
+  const started_ms = performance.now();
+  await until(() => reader.lines.length === 13, { what: "the lines of all generations" });
+  // Each is read for another 2 s, one while the other is.
+  t.true(performance.now() - started_ms < 15_000);
+  stop.abort();
+  await running;
+  t.deepEqual(reader.lines.map(Number), Array.from(reader.lines.keys()));
+});
+
 test("a trace that is written slowly is one record, also after a pause and in a replaced file", async (t) => {
   const logs = logsFolder(t);
   const path = join(logs, "a.log");

@@ -191,7 +191,7 @@ export class Shipped implements AsyncDisposable {
   async #refreshActive(present: ReadonlyMap<string, FoundFile>): Promise<void> {
     for (const [key, file] of this.#active) {
       const found = present.get(key);
-      if (found !== undefined) [file.path, file.fence] = [found.path, found.fence];
+      if (found !== undefined) file.moveTo(found);
       // A copy that was made before the truncation continues what was read.
       if (found !== undefined && (await this.#isRenewed(file, found))) await this.#remove(file);
       else if (file.source !== null && this.#copies.isShort(key)) await this.#copies.note(key, file.source);
@@ -370,10 +370,12 @@ function isVersion(file: FoundFile, version: Version | undefined): boolean {
   return version.until_ms === undefined || performance.now() < version.until_ms;
 }
 
+const BY_NUMBER = new Intl.Collator("en", { numeric: true });
+
 /** Orders files by their last change; of those changed at once, higher numbers are older. */
 function byAge(a: FoundFile, b: FoundFile): number {
   if (a.changed_ns !== b.changed_ns) return a.changed_ns < b.changed_ns ? -1 : 1;
-  return a.path < b.path ? 1 : -1;
+  return BY_NUMBER.compare(b.path, a.path);
 }
 
 function sortLane(lane: Lane): void {

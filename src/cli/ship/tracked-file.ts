@@ -90,7 +90,14 @@ export class TrackedFile {
     this.#options = options;
     const age_ms = Date.now() - Number(found.changed_ns / 1_000_000n);
     this.#takesTruncated = !options.isFollowed || age_ms >= REPLACED_MS;
-    if (this.home !== found.path && age_ms >= REPLACED_MS) this.#replacedAt_ms = -Infinity;
+    // It may wait for its turn longer than for its writer.
+    if (this.home !== found.path) this.#replacedAt_ms = performance.now() - age_ms;
+  }
+
+  /** Notes where the file was found. */
+  moveTo({ path, fence }: FoundFile): void {
+    [this.path, this.fence] = [path, fence];
+    if (path !== this.home && !this.isReplaced) this.#replacedAt_ms = performance.now();
   }
 
   get isReplaced(): boolean {
