@@ -21,6 +21,14 @@ export type FirstStart = {
  */
 export type ShowFirstStart = (first: FirstStart, start: { readonly isResumed: boolean }) => Promise<void>;
 
+type FirstRecordsOptions = {
+  readonly show: ShowFirstStart;
+  /** Throws a StartError if the start would fail with these records, before they are shown. */
+  readonly check?: (first: FirstStart) => void;
+  readonly log: Logger;
+  readonly takeOver_ms?: number;
+};
+
 /**
  * How long the first start of another process may take before it counts as interrupted. Embedded
  * engines belong to one process, so an unfinished first start was certainly interrupted.
@@ -41,12 +49,13 @@ const FIRST_LOG = parseLogKey("first-log")!;
 export async function createFirstRecords(
   catalog: Catalog,
   settings: Pick<Settings, "admin" | "log" | "engines">,
-  { show, log, takeOver_ms }: { show: ShowFirstStart; log: Logger; takeOver_ms?: number },
+  { show, check = () => {}, log, takeOver_ms }: FirstRecordsOptions,
 ): Promise<FirstStart | null> {
   const first = await catalog.firstStart(
     async ({ isResumed }) => {
       const missing = missingRecords(catalog, settings);
       if (missing.admin === null && missing.log === null) return null;
+      check(missing);
       await show(missing, { isResumed });
       const account = missing.admin === null ? null : await createAdmin(catalog, missing.admin);
       if (missing.log !== null) await createFirstLog(catalog, missing.log, account);

@@ -106,10 +106,11 @@ export async function startLoggia(
     const monitoring = await listenForMonitoring(settings, watch, log, closing);
     await continuity?.compare();
     await decisions.poll();
+    // What can fail comes before the first secrets are shown.
+    const locating = await openGeoipFile(settings, log, closing);
     const first = await startFirstRecords(ports.catalog, settings, { ...watch, continuity, show, log, closing });
     const done: Promise<void>[] = [];
     const { roles } = settings;
-    const locating = await openGeoipFile(settings, log, closing);
     if (roles.has("pipeline")) done.push(...(await startPipelines(settings, engines, watch, locating, log, closing)));
     let post: Address | null = null;
     let listeners: readonly ListenerAddress[] = [];

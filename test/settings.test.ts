@@ -246,6 +246,10 @@ const FAULTS: readonly [NodeJS.ProcessEnv, RegExp][] = [
     { ...CLUSTER, KAFKA_PASSWORD_FIL: "/x" },
     /^KAFKA_PASSWORD_FIL is not a setting\. Did you mean KAFKA_PASSWORD_FILE\? /,
   ],
+  [
+    { ELASTICSEARCH_URL_FILE: "/run/secrets/url", KAFKA_BROKERS_FILE: "/run/secrets/brokers" },
+    /^ELASTICSEARCH_URL_FILE is not a setting: ELASTICSEARCH_URL is not read from a file; set ELASTICSEARCH_URL itself$/,
+  ],
   [{ LOGIA_ADMIN: "a@b:password" }, /^LOGIA_ADMIN is not a setting\. Did you mean LOGGIA_ADMIN\? /],
   [{ LOGGIA_TRUSTED_PROXIES: "10.0.0.1/33" }, /^LOGGIA_TRUSTED_PROXIES is "10.0.0.1\/33"; allowed: addresses such as/],
   [{ LOGGIA_TRUSTED_PROXIES: "all" }, /^LOGGIA_TRUSTED_PROXIES is "all"; allowed: addresses such as/],

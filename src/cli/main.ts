@@ -101,8 +101,9 @@ program
       process,
       stop.signal,
     );
-    console.log(`posted ${counts.posted}, failed ${counts.failed}, retried ${counts.retried}`);
-    if (counts.failed > 0 || counts.unread > 0 || counts.isUnmatched) process.exitCode = 1;
+    const kept = counts.kept === 0 ? "" : `, kept for the next run ${counts.kept}`;
+    console.log(`posted ${counts.posted}, failed ${counts.failed}, retried ${counts.retried}${kept}`);
+    if (counts.failed > 0 || counts.kept > 0 || counts.unread > 0 || counts.isUnmatched) process.exitCode = 1;
   });
 
 /** Returns how long a shipper waits by default: one that follows files has nothing else to do. */

@@ -5,6 +5,8 @@ const SILENT_MS = 4_000;
 
 /** Reports once that a service accepts no posts, and once more when it recovers. */
 export type Outage = {
+  /** Address of the service. */
+  readonly where: string;
   /** Records a failed attempt: the service is unreachable, or asks the client to wait. */
   failed(kind: "unreachable" | "busy", why: string): void;
   succeeded(): void;
@@ -23,6 +25,7 @@ export function createOutage(options: { where: string; patience_s: number; note:
     note(`loggia: ${printable(`${where} accepts no posts: ${why}`)}; retrying ${until}`);
   };
   return {
+    where,
     failed(kind, why) {
       since_ms ??= performance.now();
       if (kind === "unreachable" || performance.now() - since_ms >= SILENT_MS) report(why);

@@ -29,20 +29,26 @@ export type Posting = {
   readonly counts: ShipCounts;
   readonly fail: (line: string, why: string) => void;
   readonly outage: Outage;
+  /** Ends retries: the run was interrupted, or has given up another batch. */
   readonly signal: AbortSignal;
+  /** Fires if the run was interrupted. */
+  readonly interrupted: AbortSignal;
 };
+
+/** Lines of a batch that Loggia neither stored nor refused. `waited_s`: time since the first attempt. */
+export type GivenUp = { readonly unsent: readonly Item[]; readonly why: string; readonly waited_s: number };
 
 /**
  * Posts a batch, and retries it up to `patience_s`, until Loggia stores or refuses it. A batch that
  * Loggia finds too large is posted in halves.
- * @returns `given up` after that time: the service would not take the next batch either
+ * @returns null, or what it gave up: the service would not take the next batch either
  * @throws CommandError if the service rejects the key or does not know the address
  */
 export async function postBatch(
   batch: readonly Item[],
   pending: PendingBatch,
   posting: Posting,
-): Promise<"answered" | "given up"> {
+): Promise<GivenUp | null> {
   const { counts, fail, outage } = posting;
   const outcome = await outcomeOf(pending, posting);
   switch (outcome.kind) {
@@ -53,15 +59,14 @@ export async function postBatch(
         if (fault === null) counts.posted += 1;
         else fail(line, fault);
       }
-      return "answered";
+      return null;
     case "refused":
       outage.succeeded();
       if (outcome.status === 413 && batch.length > 1) return await postHalves(batch, pending, posting);
       for (const { line } of batch) fail(line, outcome.why);
-      return "answered";
+      return null;
     case "given up":
-      for (const { line } of batch) fail(line, outcome.why);
-      return "given up";
+      return { unsent: batch, why: outcome.why, waited_s: outcome.waited_s };
     default:
       return outcome satisfies never;
   }
@@ -71,38 +76,40 @@ export async function postBatch(
  * Posts the halves of a batch. Their keys follow from the batch's, so that a run that repeats the
  * batch repeats the same halves.
  */
-async function postHalves(
-  batch: readonly Item[],
-  { key }: PendingBatch,
-  posting: Posting,
-): Promise<"answered" | "given up"> {
+async function postHalves(batch: readonly Item[], { key }: PendingBatch, posting: Posting): Promise<GivenUp | null> {
   const middle = Math.ceil(batch.length / 2);
   for (const [n, half] of [batch.slice(0, middle), batch.slice(middle)].entries()) {
-    const posted = await postBatch(half, { key: `${key}.${n}`, ...(await bodyOf(half)) }, posting);
-    if (posted === "given up") return "given up";
+    const givenUp = await postBatch(half, { key: `${key}.${n}`, ...(await bodyOf(half)) }, posting);
+    if (givenUp !== null) return { ...givenUp, unsent: [...givenUp.unsent, ...(n === 0 ? batch.slice(middle) : [])] };
   }
-  return "answered";
+  return null;
 }
 
 /** Sends a batch until there is a final answer. */
 async function outcomeOf(
   pending: PendingBatch,
   posting: Posting,
-): Promise<Final | { readonly kind: "given up"; readonly why: string }> {
+): Promise<Final | { readonly kind: "given up"; readonly why: string; readonly waited_s: number }> {
   const { sender, url, options, counts, outage, signal } = posting;
   const message = messageFor(pending, options.key);
-  const until_ms = performance.now() + options.patience_s * 1000;
+  const started_ms = performance.now();
+  const until_ms = started_ms + options.patience_s * 1000;
   for (let backoff_ms = FIRST_BACKOFF_MS; ; backoff_ms = Math.min(backoff_ms * 2, LAST_BACKOFF_MS)) {
     const rest_ms = Math.max(until_ms - performance.now(), LAST_REPLY_MS);
     const timeout_ms = Math.min(REPLY_TIMEOUT_MS, rest_ms);
-    const outcome = await outage.watch(attempt(sender, url, { ...message, timeout_ms }));
+    const outcome = await outage.watch(attempt(sender, url, { ...message, timeout_ms, reply_ms: timeout_ms }));
     if (outcome.kind === "stored" || outcome.kind === "refused") return outcome;
     outage.failed(outcome.kind, outcome.why);
     const left_ms = until_ms - performance.now();
     // The last wait ends with `patience_s`, so that all of it is used.
     const pause_ms = Math.min(backoff_ms * (0.5 + Math.random() / 2), left_ms);
-    const wait_ms = Math.max(pause_ms, outcome.retryAfter_ms ?? 0);
-    if (signal.aborted || left_ms <= 0 || wait_ms > left_ms) return { kind: "given up", why: outcome.why };
+    const asked_ms = outcome.retryAfter_ms ?? 0;
+    const wait_ms = Math.max(pause_ms, outcome.kind === "busy" ? asked_ms : Math.min(asked_ms, left_ms));
+    if (signal.aborted || left_ms <= 0 || wait_ms > left_ms) {
+      const asked = wait_ms > left_ms && left_ms > 0 ? `, and asked to wait for ${Math.ceil(wait_ms / 1000)} s` : "";
+      const why = outcome.kind === "busy" ? `Loggia answered ${outcome.why}${asked}` : outcome.why;
+      return { kind: "given up", why, waited_s: Math.round((performance.now() - started_ms) / 1000) };
+    }
     counts.retried += 1;
     await delay(wait_ms, undefined, { signal }).catch(() => {});
   }
@@ -159,7 +166,7 @@ type Temporary = {
 async function attempt(
   sender: Sender,
   url: URL,
-  message: Message & { timeout_ms: number },
+  message: Message & { readonly timeout_ms: number; readonly reply_ms: number },
 ): Promise<Final | Temporary> {
   let reply: Reply;
   try {

@@ -1,10 +1,17 @@
 import { printableLines } from "./terminal.ts";
 
 /**
- * Counts of a run. `unread`: files that could not be read completely. `isUnmatched`: no line
- * matched the pattern.
+ * Counts of a run. `kept`: lines without an answer, which the next run sends. `unread`: files that
+ * could not be read completely. `isUnmatched`: no line matched the pattern.
  */
-export type ShipCounts = { posted: number; failed: number; retried: number; unread: number; isUnmatched: boolean };
+export type ShipCounts = {
+  posted: number;
+  failed: number;
+  kept: number;
+  retried: number;
+  unread: number;
+  isUnmatched: boolean;
+};
 
 export type Progress = {
   /** Writes a line above the line of counts. */

@@ -1,4 +1,4 @@
-import { Agent as HttpAgent, request as httpRequest } from "node:http";
+import { Agent as HttpAgent, type ClientRequest, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 
 export type Reply = {
@@ -11,12 +11,16 @@ export type Reply = {
   readonly location: string | null;
 };
 
-/** `timeout_ms`: longest time without traffic on the connection. */
+/**
+ * `timeout_ms`: longest time without traffic on the connection. `reply_ms`: longest time from the end
+ * of the request to the end of the response, which another server may send for ever.
+ */
 export type Request = {
   readonly method: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Buffer;
   readonly timeout_ms?: number;
+  readonly reply_ms?: number;
 };
 
 export type Sender = {
@@ -26,13 +30,15 @@ export type Sender = {
 };
 
 export const REPLY_TIMEOUT_MS = 30_000;
+/** Longest response that is read, in characters. */
+const REPLY_MAX_LENGTH = 64 * 1024 * 1024;
 
 /** @param connections most concurrent requests */
 export function createSender(connections: number): Sender {
   const http = new HttpAgent({ keepAlive: true, maxSockets: connections });
   const https = new HttpsAgent({ keepAlive: true, maxSockets: connections });
   return {
-    send(url, { method, headers = {}, body = "", timeout_ms = REPLY_TIMEOUT_MS }) {
+    send(url, { method, headers = {}, body = "", timeout_ms = REPLY_TIMEOUT_MS, reply_ms }) {
       const { promise, resolve, reject } = Promise.withResolvers<Reply>();
       const secure = url.protocol === "https:";
       const options = {
@@ -46,9 +52,16 @@ export function createSender(connections: number): Sender {
       request
         .on("error", reject)
         .on("timeout", () => request.destroy(new Error(`no answer within ${Math.round(timeout_ms)} ms`)));
+      if (reply_ms !== undefined) limitReply(request, reply_ms);
       request.on("response", (response) => {
         let text = "";
-        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+        response.setEncoding("utf8").on("data", (chunk: string) => {
+          text += chunk;
+          if (text.length > REPLY_MAX_LENGTH)
+            request.destroy(
+              new Error(`an answer of more than ${REPLY_MAX_LENGTH / 2 ** 20} MB, which no service sends`),
+            );
+        });
         response.on("error", reject).on("end", () => {
           const retryAfter_s = Number(response.headers["retry-after"] ?? Number.NaN);
           const retryAfter_ms = Number.isFinite(retryAfter_s) ? retryAfter_s * 1000 : null;
@@ -70,6 +83,13 @@ export function createSender(connections: number): Sender {
       https.destroy();
     },
   };
+}
+
+/** Ends a request whose response is not complete in time. */
+function limitReply(request: ClientRequest, reply_ms: number): void {
+  let timer: NodeJS.Timeout | undefined;
+  const fail = (): void => void request.destroy(new Error(`no complete answer within ${Math.round(reply_ms)} ms`));
+  request.on("finish", () => (timer = setTimeout(fail, reply_ms))).on("close", () => clearTimeout(timer));
 }
 
 /** An error that is reported to the user by its message, with exit code 1. */

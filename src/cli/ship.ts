@@ -2,14 +2,15 @@ import { resolve } from "node:path";
 
 import { parseBase } from "./addresses.ts";
 import { batchesOf } from "./batches.ts";
+import { Deliveries } from "./deliveries.ts";
 import { createOutage } from "./outage.ts";
-import { bodyOf, type Item, itemsOf, type Posting, postBatch } from "./post-batch.ts";
+import { bodyOf, itemsOf } from "./post-batch.ts";
 import { type ShipCounts, showProgress } from "./progress.ts";
-import { CommandError, createSender } from "./request.ts";
+import { createSender } from "./request.ts";
 import { eventWriter, lineReader } from "./ship-events.ts";
 import type { EventOptions, ReadLine } from "./ship-events.ts";
 import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
-import { type PendingBatch, type Position, ShipState, stateFolder } from "./ship/state.ts";
+import { type Position, ShipState, stateFolder } from "./ship/state.ts";
 import { printable } from "./terminal.ts";
 import { isAmbiguousDate } from "./times.ts";
 
@@ -43,9 +44,9 @@ const UNMATCHED_LINES = 100;
 
 /**
  * Posts each line of the files, or of standard input, as an event until the input ends or `signal`
- * fires. Batches are retried until Loggia itself stores or refuses them. After `patience_s` the lines
- * count as failed and the run ends; stored batches are sent first by the next run. Refused lines
- * count as failed and unreadable files as unread, and the run continues.
+ * fires. Batches are retried until Loggia itself stores or refuses them. After `patience_s` the run
+ * ends, and the next one first sends the batches that the state keeps. Refused lines count as failed
+ * and unreadable files as unread, and the run continues.
  *
  * A batch without a response is retried with the same idempotency key, so no line is duplicated.
  */
@@ -61,7 +62,7 @@ export async function ship(
   );
   const reader = lineReader(options);
   using state = ShipState.open(folderOf(files, options, url), url.href);
-  const counts: ShipCounts = { posted: 0, failed: 0, retried: 0, unread: 0, isUnmatched: false };
+  const counts: ShipCounts = { posted: 0, failed: 0, kept: 0, retried: 0, unread: 0, isUnmatched: false };
   const sender = createSender(options.inFlight);
   const progress = showProgress(counts, terminal.stderr);
   let expired = 0;
@@ -95,11 +96,14 @@ export async function ship(
   const write = eventWriter(matches?.read ?? null, options, onUnparsedTime);
   const reading = { state, stdin: terminal.stdin, signal: stopped, write, unreadable, resumed };
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
-  const posting = { sender, url, options, counts, fail, outage, signal: stopped };
-  const deliveries = createDeliveries({ state, posting, stop, note: progress.note });
+  const posting = { sender, url, options, counts, fail, outage, signal: stopped, interrupted: signal };
+  const deliveries = new Deliveries({ state, posting, stop, note: progress.note });
   const bounds = { ...BATCH_BOUNDS, items: FIRST_ITEMS };
   try {
-    for (const batch of state.pending()) await deliveries.add(await itemsOf(batch), () => batch);
+    for (const batch of state.pending()) {
+      if (stopped.aborted) break;
+      await deliveries.add(await itemsOf(batch), () => batch);
+    }
     const pieces = stopped.aborted ? [] : batchesOf(readPieces(files, options, reading), sizeOf, bounds, countOf);
     for await (const batch of pieces) {
       await deliveries.untilFewerThan(options.inFlight);
@@ -115,6 +119,7 @@ export async function ship(
     }
   } finally {
     await deliveries.untilFewerThan(1);
+    await deliveries.reportUnsent();
     matches?.end();
     if (expired > 0) {
       const lines = expired === 1 ? "1 line is" : `${expired} lines are`;
@@ -152,47 +157,6 @@ function countOf({ items }: Piece): number {
 /** Returns the last position of each source. */
 function latestOf(positions: readonly Position[]): Position[] {
   return [...new Map(positions.map((position) => [position.id, position])).values()];
-}
-
-type DeliveriesOptions = {
-  readonly state: ShipState;
-  readonly posting: Posting & { readonly options: { readonly patience_s: number } };
-  readonly stop: AbortController;
-  readonly note: Note;
-};
-
-/** Tracks the batches in flight. */
-function createDeliveries({ state, posting, stop, note }: DeliveriesOptions) {
-  const running = new Set<Promise<void>>();
-  const faults: CommandError[] = [];
-  const deliver = async (items: readonly Item[], store: () => PendingBatch): Promise<void> => {
-    try {
-      const batch = store();
-      if ((await postBatch(items, batch, posting)) === "answered") {
-        state.removeBatch(batch.key);
-        return;
-      }
-      if (posting.signal.aborted) return;
-      note(`loggia: gave up after ${posting.options.patience_s} s; lines that were not read yet are not posted`);
-    } catch (error) {
-      faults.push(error instanceof CommandError ? error : new CommandError("Shipping failed", { cause: error }));
-    }
-    stop.abort();
-  };
-  return {
-    add(items: readonly Item[], store: () => PendingBatch): Promise<void> {
-      const post = deliver(items, store).finally(() => running.delete(post));
-      running.add(post);
-      return post;
-    },
-    /** Resolves once fewer than `limit` are in flight. */
-    async untilFewerThan(limit: number): Promise<void> {
-      while (running.size >= limit) await Promise.race(running);
-    },
-    throwFault(): void {
-      if (faults[0] !== undefined) throw faults[0];
-    },
-  };
 }
 
 /** Counts matches, and reports a pattern that matches no line: it is probably wrong. */

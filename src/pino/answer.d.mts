@@ -8,3 +8,6 @@ export type Verdict =
   | { readonly kind: "retry"; readonly isOwn: boolean; readonly why: string };
 
 export function judgeAnswer(status: number, body: string, location?: string | null): Verdict;
+
+/** Reads the body of an answer. @throws Error if it is too long to be one of Loggia */
+export function readAnswer(response: Pick<Response, "body">): Promise<string>;

@@ -5,6 +5,8 @@
 const FINAL = new Set([400, 401, 403, 404, 409, 413, 415]);
 /** Longest part of a foreign answer that is shown, in characters. */
 const SHOWN = 100;
+/** Longest answer that is read, in characters: those of other servers may never end. */
+const MAX_LENGTH = 64 * 1024 * 1024;
 
 /**
  * Judges the answer to a post: whether Loggia stored or refused it, or the post must be retried.
@@ -24,6 +26,22 @@ export function judgeAnswer(status, body, location = null) {
   return FINAL.has(status) ? { kind: "refused", status, why } : { kind: "retry", isOwn: true, why };
 }
 
+/**
+ * Reads the body of an answer.
+ *
+ * @param {Response} response
+ * @throws Error if it is too long to be one of Loggia
+ */
+export async function readAnswer({ body }) {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > MAX_LENGTH) throw new Error(`an answer of more than ${MAX_LENGTH / 2 ** 20} MB`);
+  }
+  return text + decoder.decode();
+}
+
 function isOwnError(error, status) {
   return error?.status === status && typeof error.code === "string" && typeof error.message === "string";
 }
@@ -41,10 +59,11 @@ function foreignAnswer(status, body, location) {
   const text = body
     .slice(0, 20 * SHOWN)
     .replaceAll(/<(style|script)\b.*?<\/\1>|<[^>]*>/gis, " ")
-    .replaceAll(/\s+/g, " ")
+    // Characters that would act on a terminal are dropped too.
+    .replaceAll(/[\s\p{C}]+/gu, " ")
     .trim()
     .replace(new RegExp(`^${status}\\b ?`), "")
     .slice(0, SHOWN);
-  const target = location === null ? "" : `, redirecting to ${location.slice(0, SHOWN)}`;
+  const target = location === null ? "" : `, redirecting to ${location.slice(0, SHOWN).replaceAll(/\p{C}+/gu, " ")}`;
   return `${status}${text === "" ? "" : ` ${text}`} (not an answer of Loggia, but of a proxy or another server${target})`;
 }

@@ -5,7 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
-import { judgeAnswer } from "./answer.mjs";
+import { judgeAnswer, readAnswer } from "./answer.mjs";
 
 const BATCH_LINES = 1000;
 const BATCH_BYTES = 1_000_000;
@@ -216,7 +216,7 @@ export class Outbox {
         signal: AbortSignal.any([AbortSignal.timeout(REPLY_MS), this.#closing.signal]),
       });
       const { status, headers } = response;
-      const verdict = judgeAnswer(status, await response.text(), headers.get("location"));
+      const verdict = judgeAnswer(status, await readAnswer(response), headers.get("location"));
       if (verdict.kind === "stored") return { isSettled: true };
       if (verdict.kind === "refused" && !CURABLE.has(status))
         return { isSettled: true, isTooLarge: status === 413, why: verdict.why };

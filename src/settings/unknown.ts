@@ -24,6 +24,9 @@ export function refuseUnknown(environment: NodeJS.ProcessEnv): void {
   const unset = [...KNOWN].filter((name) => !isSet(name) && !isSet(name.replace(/_FILE$/, "")));
   for (const [name, value = ""] of Object.entries(environment)) {
     if (KNOWN.has(name) || CLIENT_VARIABLES.has(name) || isServiceLink(name, value)) continue;
+    const setting = name.replace(/_FILE$/, "");
+    if (isSet(name) && unset.includes(setting))
+      throw new StartError(`${name} is not a setting: ${setting} is not read from a file; set ${setting} itself`);
     const meant = isSet(name) ? nearest(name, unset, MOST_EDITS) : null;
     if (meant === null && !name.startsWith("LOGGIA_")) continue;
     const prefix = `${(meant ?? name).split("_")[0]}_`;

@@ -5,6 +5,7 @@ import { type FirstStart, createFirstRecords, type ShowFirstStart } from "../boo
 import type { Holds } from "../monitoring/holds.ts";
 import type { Continuity } from "../operations/continuity.ts";
 import type { Settings } from "../settings.ts";
+import { requireLogs } from "./listeners.ts";
 
 type FirstRecordsParts = {
   readonly continuity: Continuity | null;
@@ -25,7 +26,10 @@ export async function startFirstRecords(
   { continuity, holds, show, log, closing }: FirstRecordsParts,
 ): Promise<FirstStart | null> {
   if (continuity === null) return null;
-  const create = () => createFirstRecords(catalog, settings, { show, log });
+  const check = (first: FirstStart): void => {
+    if (settings.roles.has("post")) requireLogs(settings.listeners, catalog, first.log?.key);
+  };
+  const create = () => createFirstRecords(catalog, settings, { show, check, log });
   const isHeld = holds.list().some(({ name }) => name === "catalog");
   if (continuity.fault() === null && !isHeld) return await withTicket(catalog, settings, await create());
   const createLater = async (): Promise<void> => {

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Catalog } from "../catalog/catalog.ts";
 import { StartError } from "../errors.ts";
 import type { PostClock } from "../events/clock.ts";
+import type { LogKey } from "../events/event.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { ConnectionLimits } from "../http/listen.ts";
 import type { ListenerContext } from "../ingest/listeners/listener.ts";
@@ -71,7 +72,7 @@ export async function startListeners(
   options: ListenersOptions,
   closing: AsyncDisposableStack,
 ): Promise<readonly ListenerAddress[]> {
-  const all = Object.entries(listeners) as [keyof ListenerSettings, readonly SocketSettings[]][];
+  requireLogs(listeners, options.catalog);
   const ending = new AbortController();
   const { connections, metrics, ...shared } = options;
   const context: ListenerContext = {
@@ -88,10 +89,9 @@ export async function startListeners(
     abandoned: ending.signal,
   };
   const opened: ListenerAddress[] = [];
-  for (const [protocol, sockets] of all) {
-    const { setting, listen } = PROTOCOLS[protocol];
+  for (const [protocol, sockets] of socketsOf(listeners)) {
+    const { listen } = PROTOCOLS[protocol];
     for (const socket of sockets) {
-      requireLogs(setting, socket, options.catalog);
       const listening = await listen(socket, context);
       closing.defer(() => closeWithTimeout(listening, ending));
       opened.push({ protocol, transport: socket.transport, host: listening.host, port: listening.port });
@@ -106,9 +106,21 @@ async function closeWithTimeout(listening: { close(): Promise<void> }, ending: A
   clearTimeout(timer);
 }
 
-/** @throws StartError if a route's log is missing. Checked once, as logs are never deleted */
-function requireLogs(setting: SettingName, { routes }: SocketSettings, catalog: Catalog): void {
-  const missing = routes.find(({ log }) => log !== null && catalog.log(log) === null)?.log;
-  if (missing === undefined) return;
-  throw new StartError(`${setting} names the log ${missing}, which does not exist: create it before you set this`);
+/**
+ * Checks the logs of all routes. It is done once, as logs are never deleted.
+ * @param coming log that is about to be created
+ * @throws StartError if one is missing
+ */
+export function requireLogs(listeners: ListenerSettings, catalog: Pick<Catalog, "log">, coming?: LogKey): void {
+  for (const [protocol, sockets] of socketsOf(listeners)) {
+    const logs = sockets.flatMap(({ routes }) => routes.map(({ log }) => log));
+    const missing = logs.find((log) => log !== null && log !== coming && catalog.log(log) === null);
+    if (missing === undefined) continue;
+    const { setting } = PROTOCOLS[protocol];
+    throw new StartError(`${setting} names the log ${missing}, which does not exist: create it before you set this`);
+  }
+}
+
+function socketsOf(listeners: ListenerSettings) {
+  return Object.entries(listeners) as [keyof ListenerSettings, readonly SocketSettings[]][];
 }

@@ -93,16 +93,17 @@ for (const scheme of SCHEMES)
     });
   }
 
-/** Calls a function once, between the listing of files and their opening. */
-function afterNextListing(t: ExecutionContext, act: () => void): void {
+/** Calls functions once: before files are listed the next time, and before those are opened. */
+function atNextListing(t: ExecutionContext, { before, after }: { before?: () => void; after?: () => void }): void {
   const { prototype } = WordScan;
   // oxlint-disable-next-line unbound-method
   const { run } = prototype;
   t.teardown(() => (prototype.run = run));
   prototype.run = async function* () {
-    yield* run.call(this);
     prototype.run = run;
-    act();
+    before?.();
+    yield* run.call(this);
+    after?.();
   };
 }
 
@@ -114,10 +115,40 @@ test.serial("an archive is read once if another file has its file's inode and is
   await reader.run([logs]);
   writeFileSync(join(logs, "a.1.log.gz"), gzipSync("one\ntwo\n"));
   writeFileSync(log, "three\n");
-  afterNextListing(t, () => renameSync(log, later));
+  atNextListing(t, { after: () => renameSync(log, later) });
   await reader.run([logs]);
   t.deepEqual(reader.lines, ["one", "two", "three"]);
 });
+
+for (const moment of ["before the files are listed", "meanwhile"]) {
+  test.serial(`a followed file that is copied, and truncated ${moment}, is read once`, async (t) => {
+    const logs = logsFolder(t);
+    const path = join(logs, "a.log");
+    const reader = new Reader(t);
+    const stop = new AbortController();
+    writeFileSync(path, "1\n2\n");
+    const running = reader.run([logs], { followed: stop.signal });
+    await until(() => reader.lines.length === 2, { what: "the first lines" });
+    const copy = (): void => copyFileSync(path, join(logs, "a.log.1"));
+    const truncate = (): void => writeFileSync(path, "3\n");
+    atNextListing(t, {
+      before: () => {
+        appendFileSync(path, "unread\n");
+        copy();
+        if (moment !== "meanwhile") truncate();
+      },
+      after: () => {
+        if (moment === "meanwhile") truncate();
+      },
+    });
+    await until(() => reader.lines.includes("3"), { what: "the line after the file was truncated" });
+    writeFileSync(join(logs, "b.log"), "other\n");
+    await until(() => reader.lines.includes("other"), { what: "another file" });
+    stop.abort();
+    await running;
+    t.deepEqual(reader.lines.toSorted(), ["1", "2", "3", "other", "unread"]);
+  });
+}
 
 test("a file beside another whose name looks like an earlier generation is read, and followed", async (t) => {
   const logs = logsFolder(t);
@@ -165,6 +196,43 @@ test("a file is read once under all its names, and files of equal content are re
   t.deepEqual(reader.faults, []);
 });
 
+test("a file that is written anew is read, also if it begins as before", async (t) => {
+  const path = join(logsFolder(t), "job.log");
+  const reader = new Reader(t);
+  const banner = `${"=".repeat(1_100)}\n`;
+  for (const line of ["the first night: 12 files", "the second: 9", "the third night: 7 files", "4th"]) {
+    writeFileSync(path, `${banner}${line}\n`);
+    await reader.run([path]);
+    t.is(reader.lines.at(-1), line);
+  }
+  t.is(reader.lines.length, 8);
+});
+
+test("a copy is not read if more was read of its file before that was truncated", async (t) => {
+  const logs = logsFolder(t);
+  const path = join(logs, "a.log");
+  const reader = new Reader(t);
+  const lines = Array.from({ length: 60 }, (_, i) => `line ${i} ${"x".repeat(40)}`);
+  const write = (from: number, to: number): void =>
+    appendFileSync(
+      path,
+      lines
+        .slice(from, to)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+  for (const at of [0, 25, 50]) {
+    write(at, Math.min(at + 25, 58));
+    if (at === 50) copyFileSync(path, join(logs, "a.log.1"));
+    if (at === 50) write(58, 59);
+    await reader.run([path]);
+  }
+  truncateSync(path);
+  write(59, 60);
+  await reader.run([logs]);
+  t.deepEqual(reader.lines, lines);
+});
+
 test("followed files that are copied, truncated and compressed are read once", async (t) => {
   const logs = logsFolder(t);
   const path = (name: string): string => join(logs, name);
@@ -193,6 +261,27 @@ test("followed files that are copied, truncated and compressed are read once", a
   await running;
   t.deepEqual(reader.lines, ["1", "2", "3", "other"]);
   t.deepEqual(reader.faults, []);
+});
+
+test("files of one log that are replaced at once are read at once", async (t) => {
+  const logs = logsFolder(t);
+  const log = new RotatingLog(logs, "numbers");
+  const reader = new Reader(t);
+  const stop = new AbortController();
+  log.write("0\n");
+  const running = reader.run([log.path], { followed: stop.signal });
+  await until(() => reader.lines.length === 1, { what: "the first line" });
+  for (let n = 1; n <= 12; n += 1) {
+    log.rotate();
+    log.write(`${n}\n`);
+  }
+  const started_ms = performance.now();
+  await until(() => reader.lines.length === 13, { what: "the lines of all generations" });
+  // Each is read for another 2 s, one while the other is.
+  t.true(performance.now() - started_ms < 15_000);
+  stop.abort();
+  await running;
+  t.deepEqual(reader.lines.map(Number), Array.from(reader.lines.keys()));
 });
 
 test("a trace that is written slowly is one record, also after a pause and in a replaced file", async (t) => {

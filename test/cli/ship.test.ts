@@ -143,7 +143,7 @@ test("a refused key ends the command, also while it follows a file that does not
   const service = await serviceOf(t, "embedded");
   const { code, err } = await run(["ship", "--url", service.postUrl, "--log", "other", "--follow", file(t, "one\n")]);
   t.is(code, 1);
-  t.regex(err, /^loggia: The service rejects the API key: 401 [^\n]*\n$/);
+  t.regex(err, /^loggia: 1 line is kept in [^\n]*\nloggia: The service rejects the API key: 401 [^\n]*\n$/);
 });
 
 test("refused events are reported and counted as failed", async (t) => {

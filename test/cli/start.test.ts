@@ -98,6 +98,26 @@ test("generated secrets are shown at the first start, configured ones are not", 
   t.regex(out, /password {2}as given by LOGGIA_ADMIN\n[^]*API key {3}as given by LOGGIA_LOG\n/);
 });
 
+test("a start that fails for its settings shows and creates nothing", async (t) => {
+  const folder = temporaryFolder(t);
+  const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...nothing } = environmentOf("embedded", folder);
+  const syslog = (log: string) => ({ LOGGIA_SYSLOG: `udp://127.0.0.1:0/${log}` });
+  for (const [environment, reason] of [
+    [syslog("net"), "LOGGIA_SYSLOG names the log net, which does not exist: create it before you set this"],
+    [{ LOGGIA_GEOIP: "/nowhere/geo.mmdb" }, "LOGGIA_GEOIP"],
+  ] as const) {
+    const { seen, ended } = start({ ...nothing, ...environment });
+    t.is(await ended, 1);
+    t.true(seen.err.startsWith(`loggia: ${reason}`), seen.err);
+    t.is(seen.out, "");
+  }
+  const { child, seen, ended } = start({ ...nothing, ...syslog("first-log") });
+  await until(() => seen.out.includes("posting"), { what: "the start" });
+  child.kill("SIGINT");
+  t.is(await ended, 0);
+  t.regex(seen.out, /^First start\. This is shown only once:\n {2}admin/);
+});
+
 /** Returns the lines of a log, all of which are JSON. */
 const linesOf = (log: string) =>
   log

@@ -96,6 +96,8 @@ export class Copies {
   async #relation(bytes: ByteSource, other: FoundFile): Promise<"copy" | "beginning" | "unclear" | null> {
     await using original = await openBytes(other.path, other.fence).catch(() => null);
     if (original === null || fileKey(original) !== fileKey(other)) return "unclear";
+    // It was truncated since the folder was listed: the next scan finds the mark of what it was.
+    if (!original.isArchive && (await original.size()) < other.size_bytes) return "unclear";
     if (original.isArchive !== bytes.isArchive) {
       const found = await compareContents(bytes, original);
       const fault = bytes.fault();

@@ -1,5 +1,5 @@
 import type { ByteSource } from "./byte-source.ts";
-import { fileKey, type FileMark, fingerprintOf, HEAD_BYTES, hasHead, hasTail, newMark } from "./mark.ts";
+import { fileKey, type FileMark, fingerprintOf, HEAD_BYTES, hasTail, isBeginningOf, newMark } from "./mark.ts";
 import type { StoredMark } from "./mark.ts";
 import type { ShipState } from "./state.ts";
 import type { FoundFile } from "./word-scan.ts";
@@ -123,10 +123,8 @@ export class KnownFiles {
   /** Whether a file is a copy of one that was truncated and of which more was read than it holds. */
   async isReadCopy(bytes: ByteSource): Promise<boolean> {
     const size_bytes = await bytes.size();
-    if (size_bytes < HEAD_BYTES) return false;
     for (const { mark } of this.#marks) {
-      if (mark.ino !== "" || mark.head.size_bytes < HEAD_BYTES || mark.position < size_bytes) continue;
-      if (await hasHead(mark, bytes)) return true;
+      if (mark.ino === "" && (await isBeginningOf(mark, bytes, size_bytes))) return true;
     }
     return false;
   }

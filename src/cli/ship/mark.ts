@@ -14,6 +14,8 @@ export type FileMark = {
   readonly head: Fingerprint;
   /** Fingerprint of the bytes just before the position. */
   readonly tail: Fingerprint;
+  /** Earlier positions, latest first; absent in states of earlier versions. */
+  readonly checkpoints?: readonly Checkpoint[];
   /** Whether the position is inside a line that was posted cut. */
   readonly isWithin: boolean;
   /** Whether it is an archive that was read to its end. */
@@ -27,6 +29,9 @@ export type FileMark = {
 
 /** A mark with its row in the state. */
 export type StoredMark = { readonly id: number; readonly source: string; mark: FileMark };
+
+/** A position with the fingerprint of the bytes just before it. */
+export type Checkpoint = Pick<FileMark, "position" | "tail">;
 
 export type Fingerprint = { readonly size_bytes: number; readonly hash: string };
 
@@ -59,8 +64,33 @@ export async function hasHead({ head }: FileMark, source: ByteSource): Promise<b
   return fingerprintOf(await source.read(0, head.size_bytes)).hash === head.hash;
 }
 
-/** Whether the bytes before the mark's position are those that were read. */
-export async function hasTail({ position, tail }: FileMark, source: ByteSource): Promise<boolean> {
+/**
+ * Returns the checkpoints of a mark once it moves to a position: each is at least twice as far from
+ * it as the one after it, so that there are few, and one not long before any byte that was read.
+ */
+export function checkpointsAt(position: number, { checkpoints = [], ...mark }: FileMark): readonly Checkpoint[] {
+  const kept: Checkpoint[] = [];
+  let distance = 0;
+  for (const checkpoint of [{ position: mark.position, tail: mark.tail }, ...checkpoints]) {
+    // The head tells of the bytes before.
+    if (checkpoint.position <= HEAD_BYTES || position - checkpoint.position < distance * 2) continue;
+    distance = position - checkpoint.position;
+    kept.push(checkpoint);
+  }
+  return kept;
+}
+
+/** Whether a source of this size is the beginning of what was read, judged by head and checkpoint. */
+export async function isBeginningOf(mark: FileMark, source: ByteSource, size_bytes: number): Promise<boolean> {
+  if (mark.position < size_bytes) return false;
+  const last = [mark, ...(mark.checkpoints ?? [])].find(({ position }) => position <= size_bytes);
+  // Files of one program often have their first lines in common.
+  if (last === undefined || last.position <= HEAD_BYTES) return false;
+  return (await hasHead(mark, source)) && (await hasTail(last, source));
+}
+
+/** Whether the bytes before a position are those that were read. */
+export async function hasTail({ position, tail }: Checkpoint, source: ByteSource): Promise<boolean> {
   const bytes = await source.read(position - tail.size_bytes, tail.size_bytes);
   return fingerprintOf(bytes).hash === tail.hash;
 }

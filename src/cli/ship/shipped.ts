@@ -1,11 +1,8 @@
-import { basename, dirname, join } from "node:path";
-
 import { ArchiveError } from "../archive-error.ts";
 import { type ByteSource, openBytes } from "./byte-source.ts";
 import { Copies, type Originals } from "./copies.ts";
 import { FenceError } from "./fence.ts";
 import type { Framing } from "./framing.ts";
-import { baseName } from "./generation-names.ts";
 import { KnownFiles } from "./known-files.ts";
 import { fileKey, matches, newMark, type StoredMark } from "./mark.ts";
 import { Neighbours } from "./neighbours.ts";
@@ -86,11 +83,11 @@ export class Shipped implements AsyncDisposable {
     const isChanged = this.#neighbours.isExpected || isNew;
     const beside = isChanged ? await this.#neighbours.find(wanted) : [];
     const present = new Map([...beside, ...wanted].map((file) => [fileKey(file), file]));
+    await this.#refreshActive(present);
     const unknown: FoundFile[] = [];
     for (const file of [...wanted, ...beside].toSorted(byAge)) {
       if (!this.#isAsBefore(file) && !(await this.#resume(file))) unknown.push(file);
     }
-    await this.#refreshActive(present);
     const originals = { present, removed: new Set([...this.#active.keys()].filter((key) => !present.has(key))) };
     this.#neighbours.noteRotations(unknown, present);
     const fresh = unknown.filter((file) => file.isWanted && !this.#neighbours.isHome(file.path));
@@ -145,6 +142,12 @@ export class Shipped implements AsyncDisposable {
     }
   }
 
+  async #remove(file: TrackedFile): Promise<void> {
+    const lane = this.#lanes.get(file.lane) ?? [];
+    lane.splice(lane.indexOf(file), 1);
+    await this.#retire(file);
+  }
+
   async #retire(file: TrackedFile): Promise<void> {
     const { key, outcome, stored, source } = file;
     this.#active.delete(key);
@@ -188,8 +191,19 @@ export class Shipped implements AsyncDisposable {
   async #refreshActive(present: ReadonlyMap<string, FoundFile>): Promise<void> {
     for (const [key, file] of this.#active) {
       const found = present.get(key);
-      if (found !== undefined) [file.path, file.fence] = [found.path, found.fence];
-      if (file.source !== null && this.#copies.isShort(key)) await this.#copies.note(key, file.source);
+      if (found !== undefined) file.moveTo(found);
+      // A copy that was made before the truncation continues what was read.
+      if (found !== undefined && (await this.#isRenewed(file, found))) await this.#remove(file);
+      else if (file.source !== null && this.#copies.isShort(key)) await this.#copies.note(key, file.source);
+    }
+  }
+
+  async #isRenewed(file: TrackedFile, found: FoundFile): Promise<boolean> {
+    try {
+      return await file.isRenewed(found);
+    } catch (error) {
+      this.#giveUp(file, error);
+      return false;
     }
   }
 
@@ -307,10 +321,9 @@ export class Shipped implements AsyncDisposable {
   #track(found: FoundFile, stored: StoredMark, source: ByteSource): void {
     const file = new TrackedFile(found, stored, source, this.#options);
     this.#active.set(file.key, file);
-    const name = join(dirname(file.home), baseName(basename(file.home)));
-    const lane = this.#lanes.get(name) ?? [];
+    const lane = this.#lanes.get(file.lane) ?? [];
     lane.push(file);
-    this.#lanes.set(name, lane);
+    this.#lanes.set(file.lane, lane);
   }
 
   async #open(file: FoundFile): Promise<ByteSource | null> {
@@ -357,10 +370,12 @@ function isVersion(file: FoundFile, version: Version | undefined): boolean {
   return version.until_ms === undefined || performance.now() < version.until_ms;
 }
 
+const BY_NUMBER = new Intl.Collator("en", { numeric: true });
+
 /** Orders files by their last change; of those changed at once, higher numbers are older. */
 function byAge(a: FoundFile, b: FoundFile): number {
   if (a.changed_ns !== b.changed_ns) return a.changed_ns < b.changed_ns ? -1 : 1;
-  return a.path < b.path ? 1 : -1;
+  return BY_NUMBER.compare(b.path, a.path);
 }
 
 function sortLane(lane: Lane): void {

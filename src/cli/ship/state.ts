@@ -38,10 +38,13 @@ const LAYOUT = `
  * So no line is lost or duplicated, wherever a run stops. The file is locked during a run.
  */
 export class ShipState implements Disposable {
+  /** Path of the file; null if nothing is kept after the run. */
+  readonly file: string | null;
   readonly #database: DatabaseSync;
 
-  private constructor(database: DatabaseSync) {
+  private constructor(database: DatabaseSync, file: string | null) {
     this.#database = database;
+    this.file = file;
   }
 
   /**
@@ -54,7 +57,7 @@ export class ShipState implements Disposable {
     if (folder === null) {
       const database = new DatabaseSync(":memory:");
       database.exec(LAYOUT);
-      return new ShipState(database);
+      return new ShipState(database, null);
     }
     const file = join(folder, FILE_NAME);
     let database: DatabaseSync | null = null;
@@ -75,7 +78,7 @@ export class ShipState implements Disposable {
       database?.close();
       throw stateFault(folder, error);
     }
-    return new ShipState(database);
+    return new ShipState(database, file);
   }
 
   /** Returns the marks of a source, oldest first. */

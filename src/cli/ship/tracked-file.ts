@@ -1,9 +1,12 @@
+import { basename, dirname, join } from "node:path";
+
 import { ArchiveError } from "../archive-error.ts";
 import { type ByteSource, openBytes } from "./byte-source.ts";
 import type { Fence } from "./fence.ts";
 import { frame, type Framing, type FrameResult, type TextRecord } from "./framing.ts";
+import { baseName } from "./generation-names.ts";
 import { type Encoding, encodingOf, LINE_MAX_BYTES } from "./lines.ts";
-import { fileKey, fingerprintOf, HEAD_BYTES, type StoredMark, TAIL_BYTES } from "./mark.ts";
+import { checkpointsAt, fileKey, fingerprintOf, HEAD_BYTES, hasTail, type StoredMark, TAIL_BYTES } from "./mark.ts";
 import type { Position } from "./state.ts";
 import { type FoundFile, fileKeyAt } from "./word-scan.ts";
 
@@ -47,6 +50,8 @@ export class TrackedFile {
   readonly key: string;
   /** The path whose file it is; once another file is there, this one is finished. */
   readonly home: string;
+  /** The name that it has in common with its generations. */
+  readonly lane: string;
   path: string;
   fence: Fence;
   changed_ns: bigint;
@@ -76,6 +81,7 @@ export class TrackedFile {
     this.found = found;
     this.key = fileKey(found);
     this.home = stored.source;
+    this.lane = join(dirname(this.home), baseName(basename(this.home)));
     this.path = found.path;
     this.fence = found.fence;
     this.changed_ns = found.changed_ns;
@@ -84,7 +90,14 @@ export class TrackedFile {
     this.#options = options;
     const age_ms = Date.now() - Number(found.changed_ns / 1_000_000n);
     this.#takesTruncated = !options.isFollowed || age_ms >= REPLACED_MS;
-    if (this.home !== found.path && age_ms >= REPLACED_MS) this.#replacedAt_ms = -Infinity;
+    // It may wait for its turn longer than for its writer.
+    if (this.home !== found.path) this.#replacedAt_ms = performance.now() - age_ms;
+  }
+
+  /** Notes where the file was found. */
+  moveTo({ path, fence }: FoundFile): void {
+    [this.path, this.fence] = [path, fence];
+    if (path !== this.home && !this.isReplaced) this.#replacedAt_ms = performance.now();
   }
 
   get isReplaced(): boolean {
@@ -109,6 +122,19 @@ export class TrackedFile {
     if (piece !== null || this.outcome !== null) return piece;
     this.outcome = await this.#outcomeAtEnd(source);
     return this.outcome === "read" && source.isArchive ? this.#ended() : null;
+  }
+
+  /**
+   * Whether the file was truncated, or written anew, since it was read: the bytes before the position
+   * have changed. Reading shows it too, but only in the file's turn.
+   */
+  async isRenewed({ size_bytes, changed_ns }: FoundFile): Promise<boolean> {
+    const { mark } = this.stored;
+    if (this.outcome !== null || (changed_ns === this.changed_ns && size_bytes >= mark.position)) return false;
+    const source = (this.#source ??= await this.#reopen());
+    if (source === null || source.isArchive || (await hasTail(mark, source))) return false;
+    this.outcome = "renewed";
+    return true;
   }
 
   async close(): Promise<void> {
@@ -230,7 +256,8 @@ export class TrackedFile {
       head = fingerprintOf(first);
     }
     const changed_ms = Number(this.changed_ns / 1_000_000n);
-    this.stored.mark = { ...mark, position, head, tail, isWithin, seen_ms: Date.now(), changed_ms };
+    const checkpoints = checkpointsAt(position, mark);
+    this.stored.mark = { ...mark, position, head, tail, checkpoints, isWithin, seen_ms: Date.now(), changed_ms };
     this.#bytes = this.#bytes.subarray(consumed);
     this.#read_bytes -= consumed;
   }

@@ -24,16 +24,6 @@
     }
     return batchOf(lines, Date.now() + "-" + Math.random());
   };
-  // Only Loggia's own answers are final. A proxy answers anything while the service restarts.
-  const isFinal = (status, body) => {
-    try {
-      const { accepted, error } = JSON.parse(body);
-      if (status === 201) return accepted >= 0;
-      return error.code && error.status === status && [400, 401, 403, 404, 409, 413, 415].includes(status);
-    } catch {
-      return false;
-    }
-  };
   const later = () => (timer ||= setTimeout(() => void send(), wait));
   const send = async () => {
     timer = 0;
@@ -50,9 +40,19 @@
         "Content-Type": "application/x-ndjson",
         "Idempotency-Key": id,
       };
-      const answer = await fetch(url, { method: "POST", headers, body, keepalive: size < 6e4, redirect: "manual" });
+      const answer = await fetch(url, {
+        method: "POST",
+        headers,
+        body,
+        keepalive: size < 6e4,
+        redirect: "manual",
+        signal: AbortSignal.timeout?.(3e4),
+      });
       ({ status } = answer);
-      done = isFinal(status, await answer.text());
+      // Only Loggia's own answers are final. A proxy answers anything while the service restarts.
+      const { accepted, error } = JSON.parse(await answer.text());
+      const isFinal = [201, 400, 401, 403, 404, 409, 413, 415].includes(status);
+      done = isFinal && (status === 201 ? accepted >= 0 : error.code && error.status === status);
     } catch {}
     batch.busy = false;
     wait = done ? 1e3 : Math.min(wait * 2, 6e4);

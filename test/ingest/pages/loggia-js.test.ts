@@ -8,7 +8,7 @@ import { until } from "../../support/until.ts";
 const SCRIPT = readFileSync(new URL("../../../src/ingest/pages/loggia.min.js", import.meta.url), "utf8");
 const STORED: AnswerCase = { name: "stored", status: 201, body: '{"accepted":1,"rejected":0,"items":[{}]}' };
 
-type PostedEvent = { readonly text: string; readonly data?: string; readonly tags?: string };
+type PostedEvent = { readonly text: string; readonly data?: string; readonly tags?: readonly string[] };
 type Post = {
   readonly key: string;
   readonly events: readonly PostedEvent[];
@@ -17,15 +17,18 @@ type Post = {
 };
 
 /** Runs the script in a page whose posts are answered by `answerOf`. Its timers fire at once. */
-function openPage(answerOf: (post: Post) => AnswerCase) {
+function openPage(answerOf: (post: Post) => AnswerCase | "silence") {
   const posts: Post[] = [];
-  type Init = { headers: Record<string, string>; body: string; redirect: string };
-  const fetch = (_: URL, { headers, body, redirect }: Init) => {
+  type Init = { headers: Record<string, string>; body: string; redirect: string; signal?: AbortSignal };
+  const fetch = (_: URL, { headers, body, redirect, signal }: Init) => {
     const lines = body.trimEnd().split("\n");
     const events = lines.map((line) => JSON.parse(line) as PostedEvent);
     const post = { key: headers["Idempotency-Key"]!, events, texts: events.map(({ text }) => text), redirect };
     posts.push(post);
-    const { status, body: text } = answerOf(post);
+    const answer = answerOf(post);
+    if (answer === "silence")
+      return new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(new Error("late"))));
+    const { status, body: text } = answer;
     return Promise.resolve({ status, text: () => Promise.resolve(text) });
   };
   const window: { loggia?: (text: string) => void } = {};
@@ -34,6 +37,7 @@ function openPage(answerOf: (post: Post) => AnswerCase) {
   const context = createContext({
     window,
     fetch,
+    AbortSignal: { timeout: () => AbortSignal.timeout(10) },
     URL,
     URLSearchParams,
     Blob,
@@ -61,6 +65,13 @@ test("a page repeats its events, under one key, until Loggia itself answers", as
   }
 });
 
+test("a page does not wait for ever for an answer", async (t) => {
+  const { posts, loggia } = openPage(() => (posts.length < 3 ? "silence" : STORED));
+  loggia("kept");
+  await until(() => posts.length === 3, { what: "posts without an answer", interval_ms: 2 });
+  t.is(new Set(posts.map(({ key }) => key)).size, 1);
+});
+
 test("a long message is cut at the limit of a text, not within a character, and kept as data", async (t) => {
   const { posts, loggia } = openPage(() => STORED);
   const long = `x${"\u{1f600}".repeat(20_000)}`;
@@ -70,7 +81,7 @@ test("a long message is cut at the limit of a text, not within a character, and 
   const [cut, whole] = posts.flatMap(({ events }) => events);
   t.is(cut!.text, long.slice(0, 7_999));
   t.true(cut!.data!.isWellFormed() && long.startsWith(cut!.data!) && cut!.data!.length >= 9_999);
-  t.is(cut!.tags, "cut");
+  t.deepEqual(cut!.tags, ["cut"]);
   t.is(whole!.data, undefined);
 });
 
@@ -80,7 +91,7 @@ test("a long reason of a rejection is kept as data, and fits a beacon", async (t
   await until(() => posts.length === 1, { what: "the event", interval_ms: 2 });
   const [event] = posts[0]!.events;
   t.is(event!.data, "я".repeat(10_000));
-  t.is(event!.tags, "error cut");
+  t.deepEqual(event!.tags, ["error", "cut"]);
   t.true(Buffer.byteLength(JSON.stringify(event)) < 60_000);
 });
 
