@@ -222,6 +222,7 @@ test("words typed in LQL are offered as a search of the text, which Enter takes"
   await page.waitForURL(/get.*AND.*out/);
   await queryOf(page).fill("source = 'offer'");
   await page.getByRole("button", { name: "Search the text for “source = 'offer'”" }).waitFor();
+  t.true(await page.locator(".complete").evaluate((box) => box.scrollWidth <= box.clientWidth), "both offers fit");
   await page.getByRole("button", { name: "Use GET events WHERE source = 'offer'" }).click();
   t.is(await queryOf(page).inputValue(), "GET events WHERE source = 'offer'");
   await queryOf(page).fill("source:offer acquirer");
