@@ -10,10 +10,11 @@ import type { RecordSource } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
-import { showEvent, showsAttributes } from "./event-view.ts";
+import { showsAttributes } from "./event-view.ts";
 import { readJson } from "./input.ts";
 import { listRecords } from "./list.ts";
 import { AlertSeen, AlertsSeen } from "./schemas/inputs.ts";
+import { writeEvent } from "./written-events.ts";
 
 export function alertRoutes(context: Context): Route[] {
   const { catalog, store, deletions } = context;
@@ -67,7 +68,7 @@ export function alertRoutes(context: Context): Route[] {
       const row = id === null ? null : await store.find(alertsOf(account.id), log.key, id);
       if (row === null) throw alertNotFound(call);
       const annotations = await store.annotations([row.id]);
-      return { status: 200, body: showEvent(row, annotations.get(row.id), shape) };
+      return { status: 200, body: await writeEvent(call, row, { annotations, shape }) };
     }),
     authenticated(
       context,

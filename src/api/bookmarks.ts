@@ -5,10 +5,11 @@ import type { Route } from "../http/route.ts";
 import type { RecordSource } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
-import { showEvent, showsAttributes } from "./event-view.ts";
+import { PLAIN, showsAttributes } from "./event-view.ts";
 import { readForm } from "./input.ts";
 import { listRecords } from "./list.ts";
 import { NewBookmark } from "./schemas/inputs.ts";
+import { writeEvent } from "./written-events.ts";
 
 export function bookmarkRoutes(context: Context): Route[] {
   const { catalog, store } = context;
@@ -30,7 +31,7 @@ export function bookmarkRoutes(context: Context): Route[] {
       const row = id === null ? null : await store.find(bookmarksOf(account.id), log.key, id);
       if (row === null) throw bookmarkNotFound(call);
       const annotations = await store.annotations([row.id]);
-      return { status: 200, body: showEvent(row, annotations.get(row.id), shape) };
+      return { status: 200, body: await writeEvent(call, row, { annotations, shape }) };
     }),
     authenticated(context, "DELETE", "/1/logs/:log/bookmarks/:id", async (call) => {
       const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
@@ -51,7 +52,7 @@ function createBookmark(context: Context) {
     if (row === null) throw new LoggiaError("event_not_found", `There is no event ${id} in the log ${log.key}`);
     const annotations = await store.annotations([id]);
     const headers = { Location: `/1/logs/${log.key}/bookmarks/${id}` };
-    return { status: 201, body: showEvent(row, annotations.get(id)), headers };
+    return { status: 201, body: await writeEvent(call, row, { annotations, shape: PLAIN }), headers };
   };
 }
 

@@ -1,17 +1,17 @@
 import { requireReadable } from "../catalog/permissions.ts";
 import type { EventRow } from "../events/event.ts";
 import type { Route } from "../http/route.ts";
-import { writeLong } from "../http/streamed-list.ts";
 import { planFilters } from "../query/filters.ts";
 import { afterEvent } from "../query/keyset.ts";
 import { badParameter } from "../query/parameters.ts";
 import type { Condition } from "../query/plan.ts";
 import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
 import type { Context } from "./context.ts";
-import { listEvents, showsAttributes } from "./event-view.ts";
+import { showsAttributes } from "./event-view.ts";
 import { eventNotFound } from "./events.ts";
 import { hintsBeforeResults, withHints } from "./hints.ts";
-import { EVENT_BYTES, sizeOfEvents } from "./response-sizes.ts";
+import { EVENT_BYTES } from "./response-sizes.ts";
+import { writeEvents } from "./written-events.ts";
 
 const DEFAULT_NEIGHBOURS = 20;
 const MAX_NEIGHBOURS = 250;
@@ -34,9 +34,7 @@ export function eventContextRoute(context: Context): Route {
     const later = await neighbours(context, event, { where, direction: "asc", take: after });
     const rows = [...earlier.toReversed(), event, ...later];
     const annotations = await store.annotations(rows.map((row) => row.id));
-    call.memory.resize(sizeOfEvents(rows, annotations, { format: call.format, attributes: shape.attributes }));
-    const isWanted = () => !call.request.socket.destroyed;
-    const body = await writeLong(call.format, listEvents(rows, annotations, shape), isWanted);
+    const body = await writeEvents(call, { rows, annotations, shape });
     return withHints({ status: 200, body }, hints);
   });
 }

@@ -1,17 +1,16 @@
-import { parseAttributes, valuesOfAttribute } from "../events/attributes.ts";
+import { parseAttributes, textsOfAttribute } from "../events/attributes.ts";
 import type { EventRow } from "../events/event.ts";
 import { levelOfTags } from "../events/level.ts";
 import type { EventId } from "../events/id.ts";
-import type { Body } from "../http/formats.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
 import type { LongList } from "../http/streamed-list.ts";
-import { NamedText } from "../http/xml.ts";
+import { renderElement, renderNamedTexts } from "../http/xml.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { readFlag } from "../query/parameters.ts";
 import { isAttribute } from "../query/plan.ts";
 import type { AttributeField, EventColumn, EventField } from "../query/plan.ts";
 import type { Annotations } from "../store/store.ts";
-import { pick, results } from "./view.ts";
+import { pick } from "./view.ts";
 
 type Fields = { readonly [field: string]: XmlValue };
 
@@ -23,7 +22,8 @@ export type EventShape = {
   readonly attributes: boolean;
 };
 
-const PLAIN: EventShape = { columns: null, attributes: false };
+/** All fields, without attributes. */
+export const PLAIN: EventShape = { columns: null, attributes: false };
 
 /**
  * Whether to show all attributes: if columns are given, they must include `attributes`; otherwise
@@ -59,20 +59,13 @@ export function listEvents(
   annotations: ReadonlyMap<EventId, Annotations>,
   shape: EventShape = PLAIN,
 ): LongList {
-  const element = (row: EventRow): Fields => eventElement(row, annotations.get(row.id), shape);
   return {
     length: rows.length,
     element: "event",
     isOfLargeRecords: true,
-    show: (from, to) => rows.slice(from, to).map(element),
+    show: (from, to) => rows.slice(from, to).map((row) => eventElement(row, annotations.get(row.id), shape.columns)),
+    writeAsXml: (index) => eventAsXml(rows[index]!, annotations.get(rows[index]!.id), shape),
     writeAsJson: (index) => eventAsJson(rows[index]!, annotations.get(rows[index]!.id), shape),
-  };
-}
-
-export function showEvent(row: EventRow, annotations: Annotations | undefined, shape: EventShape = PLAIN): Body {
-  return {
-    json: () => eventAsJson(row, annotations, shape),
-    xml: () => results({ event: eventElement(row, annotations, shape) }),
   };
 }
 
@@ -139,11 +132,29 @@ export function restOfEvent(row: EventRow, annotations: Annotations | undefined)
   } satisfies Record<Exclude<EventField, "id" | "created">, XmlValue>;
 }
 
-export function eventElement(
+/**
+ * Formats an event as XML, in parts: there, each value of an attribute repeats its name, so that an
+ * event may be many times longer than in the store.
+ */
+export function* eventAsXml(
   row: EventRow,
   annotations: Annotations | undefined,
   { columns, attributes }: EventShape,
-): Fields {
+): Generator<string> {
+  const named = (columns ?? []).filter(isAttribute);
+  const fields = eventElement(row, annotations, columns);
+  if (named.length === 0 && !attributes) return yield renderElement("event", fields);
+  const end = "<attributes/></event>";
+  const start = renderElement("event", { ...fields, attributes: {} }).slice(0, -end.length);
+  let isEmpty = true;
+  for (const element of attributeElements(row, attributes ? null : named)) {
+    yield isEmpty ? `${start}<attributes>${element}` : element;
+    isEmpty = false;
+  }
+  yield isEmpty ? start + end : "</attributes></event>";
+}
+
+function eventElement(row: EventRow, annotations: Annotations | undefined, columns: EventShape["columns"]): Fields {
   const rest = restOfEvent(row, annotations);
   const element = {
     id: row.id,
@@ -155,21 +166,14 @@ export function eventElement(
     pattern: row.pattern,
     level: levelOfTags(row.tags),
   };
-  const named = (columns ?? []).filter(isAttribute);
-  const fields = columns === null ? XML_EVENT_FIELDS : XML_COLUMNS.filter((field) => columns.includes(field));
-  return {
-    ...pick(element, fields),
-    ...(named.length > 0 || attributes
-      ? { attributes: { attribute: attributeElements(row, attributes ? null : named) } }
-      : {}),
-  };
+  return pick(element, columns === null ? XML_EVENT_FIELDS : XML_COLUMNS.filter((field) => columns.includes(field)));
 }
 
-/** Returns one element per value, with the name as data: it may be no valid element name. */
-function attributeElements(row: EventRow, named: readonly AttributeField[] | null): NamedText[] {
+/** Yields one element per value, with the name as data: it may be no valid element name. */
+function* attributeElements(row: EventRow, named: readonly AttributeField[] | null): Generator<string> {
   const attributes = parseAttributes(row.attributes);
-  const names = named === null ? [...attributes.keys()] : named.map(nameOf);
-  return names.flatMap((name) =>
-    valuesOfAttribute(attributes, name).map((value) => new NamedText(name, String(value))),
-  );
+  const names = named === null ? attributes.keys() : named.map(nameOf);
+  for (const name of names) {
+    yield* renderNamedTexts("attribute", name, textsOfAttribute(attributes, name));
+  }
 }

@@ -4,9 +4,10 @@ import { asksForHtml } from "../http/formats.ts";
 import type { Route } from "../http/route.ts";
 import { authenticated, eventIdOf, logKeyOf, NO_CONTENT, unsupported } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
-import { showEvent, showsAttributes } from "./event-view.ts";
+import { showsAttributes } from "./event-view.ts";
 import { listRecords } from "./list.ts";
 import { showData, showHtmlData } from "./view.ts";
+import { writeEvent } from "./written-events.ts";
 
 export function eventRoutes(context: Context): Route[] {
   const { catalog, store, deletions } = context;
@@ -28,7 +29,7 @@ export function eventRoutes(context: Context): Route[] {
       const row = id === null ? null : await store.find({ kind: "events" }, key, id);
       if (row === null) throw eventNotFound(call);
       const annotations = await store.annotations([row.id]);
-      return { status: 200, body: showEvent(row, annotations.get(row.id), shape) };
+      return { status: 200, body: await writeEvent(call, row, { annotations, shape }) };
     }),
     authenticated(
       context,

@@ -1,13 +1,13 @@
 import type { LogKey } from "../events/event.ts";
 import type { Reply } from "../http/route.ts";
-import { writeLong } from "../http/streamed-list.ts";
 import { planFilters } from "../query/filters.ts";
 import type { Condition, ListPlan, RecordSource } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
-import { listEvents, showsAttributes } from "./event-view.ts";
+import { showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
-import { EVENT_BYTES, sizeOfEvents } from "./response-sizes.ts";
+import { EVENT_BYTES } from "./response-sizes.ts";
 import { readTotal } from "./total.ts";
+import { writeEvents } from "./written-events.ts";
 
 /** Answers a list call: one page of records, with links to its neighbours. */
 export async function listRecords(
@@ -33,17 +33,17 @@ export function endAtReadWatermark({ readWatermark }: Context, { query }: ApiCal
 /** Runs a list plan and returns its page. */
 export async function runList(
   context: Context,
-  { memory, query, format, request }: ApiCall,
+  call: ApiCall,
   plan: ListPlan,
 ): Promise<{ reply: Reply; total: number }> {
+  const { memory, query } = call;
   const shape = { columns: plan.columns, attributes: showsAttributes(query, plan.columns) };
   const { countUpTo, headers } = readTotal(query, plan);
   await memory.take(plan.take * EVENT_BYTES);
   const hinting = context.attributes.hints(plan, memory);
   const page = await context.store.list(plan, { countUpTo });
   const { rows, total, annotations = await context.store.annotations(rows.map(({ id }) => id)) } = page;
-  memory.resize(sizeOfEvents(rows, annotations, { format, attributes: shape.attributes }));
-  const body = await writeLong(format, listEvents(rows, annotations, shape), () => !request.socket.destroyed);
+  const body = await writeEvents(call, { rows, annotations, shape });
   const reply = { status: 200, body, headers: headers(total) };
   const hints = [...(await hinting), ...(total > 0 ? [] : await classHints(context, plan))];
   return { reply: withHints(reply, hints), total };

@@ -17,8 +17,6 @@ const COPIES = { json: 2, jsonp: 3, xml: 3 } as const satisfies Record<Format["k
 export const EVENT_BYTES = 4 * DEFAULT_LIMITS.text;
 export const USER_BYTES = 4 * 1024;
 export const DEAD_LETTER_BYTES = 16 * 1024;
-/** XML has an element for each attribute. */
-const ATTRIBUTES_COPIES = 8;
 const FIELD_BYTES = 200;
 const FIELD_VALUE_BYTES = 100;
 const FILTER_BYTES = 1_000;
@@ -53,35 +51,25 @@ export function sizeOfFilters(count: number, format: Format): number {
   return count * FILTER_BYTES * COPIES[format.kind];
 }
 
-/** Returns the size of a page of events, including its output. */
-export function sizeOfEvents(
-  rows: readonly EventRow[],
-  annotations: ReadonlyMap<EventId, Annotations>,
-  { format, attributes }: { readonly format: Format; readonly attributes: boolean },
-): number {
+/** Returns the size of events and their annotations, without their output. */
+export function sizeOfEvents(rows: readonly EventRow[], annotations: ReadonlyMap<EventId, Annotations>): number {
   let length = 0;
-  let attributesLength = 0;
-  let patterns = 0;
-  for (const { id, text, link, hash, tags, source, user, pattern, attributes: own } of rows) {
-    patterns += pattern.length;
+  let users = 0;
+  for (const { id, text, link, hash, tags, source, user, pattern, attributes } of rows) {
     const mark = annotations.get(id);
-    length += [text, link, hash, source, user, ...tags].reduce((sum, value) => sum + (value?.length ?? 0), 0);
-    length += ((mark?.bookmarks.length ?? 0) + (mark?.alerts.length ?? 0)) * USER_ID_LENGTH;
-    if (attributes) attributesLength += own?.length ?? 0;
+    for (const value of [text, link, hash, source, user, pattern, attributes, ...tags]) length += value?.length ?? 0;
+    users += (mark?.bookmarks.length ?? 0) + (mark?.alerts.length ?? 0);
   }
-  const fields =
-    rows.length * ROW_BYTES + 2 * (length + patterns) + COPIES[format.kind] * (rows.length * 300 + 2 * length);
-  return fields + ATTRIBUTES_COPIES * attributesLength;
+  return rows.length * ROW_BYTES + 2 * (length + users * USER_ID_LENGTH);
 }
 
 /**
- * Returns how many events of a page fit into `most_bytes`, if they are as large as those of the
- * last one.
+ * Returns how many events of a page and their output fit into `most_bytes`, if they are as large as
+ * those of the last one.
  */
-export function eventsWithin(most_bytes: number, last: readonly EventRow[], attributes: boolean): number {
+export function eventsWithin(most_bytes: number, last: readonly EventRow[]): number {
   if (last.length === 0) return Infinity;
-  const size_bytes = sizeOfEvents(last, new Map(), { format: { kind: "json" }, attributes });
-  return Math.floor((most_bytes * last.length) / size_bytes);
+  return Math.floor((most_bytes * last.length) / (2 * sizeOfEvents(last, new Map())));
 }
 
 /** Estimates the size of groups before they are known. {@link sizeOfGroups} adds longer keys. */

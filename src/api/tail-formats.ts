@@ -11,7 +11,7 @@ export type TailFormat = {
   readonly contentType: string;
   /** Sent first, so that the client and proxies see at once that the response has begun. */
   readonly head: string;
-  readonly event: (row: EventRow, annotations: Annotations | undefined) => string;
+  readonly event: (row: EventRow, annotations: Annotations | undefined) => Iterable<string>;
   readonly skipped: (count: number) => string;
   /** Position for a client without an event yet, to resume at. */
   readonly position: (id: EventId) => string;
@@ -39,7 +39,7 @@ export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): 
     contentType: "text/event-stream; charset=utf-8",
     head: ": tail\n\n",
     // JSON contains no line breaks.
-    event: (row, annotations) => `id: ${row.id}\nevent: event\ndata: ${eventAsJson(row, annotations, shape)}\n\n`,
+    event: (row, annotations) => [`id: ${row.id}\nevent: event\ndata: ${eventAsJson(row, annotations, shape)}\n\n`],
     skipped: (count) => `event: skipped\ndata: ${JSON.stringify({ count })}\n\n`,
     // Without data it is not an event, but the browser's `EventSource` stores the id.
     position: (id) => `id: ${id}\n\n`,

@@ -164,7 +164,7 @@ class Tail {
     // A search that rarely matches does not start from its last match each time.
     const searched = rows.length < take ? end : undefined;
     this.#cursor = searched ?? rows.at(-1)?.id ?? this.#cursor;
-    this.#page = Math.max(LEAST_PAGE, Math.min(PAGE, eventsWithin(TAIL_BYTES, rows, true)));
+    this.#page = Math.max(LEAST_PAGE, Math.min(PAGE, eventsWithin(TAIL_BYTES, rows)));
     if (rows.length < take) this.#seen = newest;
     if (rows.length === 0 && newest === undefined) await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     return rows;

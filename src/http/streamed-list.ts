@@ -1,5 +1,6 @@
 import { CONTENT_TYPES, escapeLines, wrapJsonp } from "./formats.ts";
 import type { Format } from "./formats.ts";
+import type { Streamed } from "./streamed.ts";
 import { createSerialQueue } from "../scheduling/serial-queue.ts";
 import { Yielder } from "../scheduling/yielding.ts";
 import { renderXml, XML_DECLARATION } from "./xml.ts";
@@ -20,6 +21,8 @@ export type LongList = {
   readonly showAsXml?: LongList["show"];
   /** Writes a record as JSON, if not as the fields that `show` returns. */
   readonly writeAsJson?: (index: number) => string;
+  /** Writes a record as XML in parts, if it may be many times larger there. */
+  readonly writeAsXml?: (index: number) => Iterable<string>;
   /** Whether records may be so large that each is a step of its own. */
   readonly isOfLargeRecords?: boolean;
 };
@@ -37,6 +40,8 @@ const CHUNK_RECORDS = 250;
 const STEP_RECORDS = 10;
 /** Units of text from which on it is encoded. */
 const PIECE_UNITS = 256 * 1024;
+/** Bytes from which on a list of large records is sent in pieces, so that they are not all held. */
+export const WHOLE_BYTES = 16 * 1024 * 1024;
 /** Lists of up to this many records do not queue behind others. */
 const SHORT_RECORDS = 1000;
 
@@ -53,10 +58,40 @@ export async function writeLong(format: Format, given: LongList, isWanted: () =>
   const list = format.kind === "xml" ? { ...given, show: given.showAsXml ?? given.show } : given;
   const syntax = syntaxOf(format, list);
   return await write(format, list.length, async (pieces) => {
-    pieces.push(Buffer.from(syntax.before));
-    await writeRecords(syntax, list, isWanted, pieces);
-    pieces.push(Buffer.from(syntax.after));
+    for await (const piece of listPieces(syntax, list, isWanted)) pieces.push(Buffer.from(piece));
   });
+}
+
+/** How a list of large records is written. */
+export type Writing = {
+  readonly isWanted: () => boolean;
+  /** Called with the bytes held, before they grow. May throw. */
+  readonly hold: (size_bytes: number) => void;
+};
+
+/** Writes a list of large records as a whole, or, from {@link WHOLE_BYTES} on, while it is read. */
+export async function writeLarge(
+  format: Format,
+  list: LongList,
+  { isWanted, hold }: Writing,
+): Promise<EncodedBody | Streamed> {
+  const contentType = CONTENT_TYPES[format.kind];
+  const written = listPieces(syntaxOf(format, list), list, isWanted);
+  const held: Buffer[] = [];
+  for (let size_bytes = 0; size_bytes < WHOLE_BYTES;) {
+    const { done, value } = await written.next();
+    if (done === true) return { contentType, payload: Buffer.concat(held) };
+    const piece = Buffer.from(value);
+    size_bytes += piece.length;
+    // To join the pieces takes as much again.
+    hold(2 * size_bytes);
+    held.push(piece);
+  }
+  const pieces = async function* (): AsyncGenerator<string | Buffer> {
+    for (let piece = held.shift(); piece !== undefined; piece = held.shift()) yield piece;
+    yield* written;
+  };
+  return { contentType, compressible: true, pieces };
 }
 
 /** Writes nested lists; see {@link writeLong}. */
@@ -74,7 +109,7 @@ export async function writeNested(format: Format, nested: NestedLists, isWanted:
       const place = empty.lastIndexOf(none);
       const [start, end] = [empty.slice(0, place), empty.slice(place + none.length)];
       pieces.push(Buffer.from((i === 0 ? "" : outer.between) + start + (list.length === 0 ? none : open)));
-      await writeRecords(syntaxOf(format, list), list, isWanted, pieces);
+      for await (const piece of recordPieces(syntaxOf(format, list), list, isWanted)) pieces.push(Buffer.from(piece));
       pieces.push(Buffer.from((list.length === 0 ? "" : close) + end));
     }
     pieces.push(Buffer.from(outer.after));
@@ -92,31 +127,44 @@ async function write(format: Format, records: number, fill: (pieces: Buffer[]) =
   return records <= SHORT_RECORDS ? await writing() : await inTurn(writing);
 }
 
-async function writeRecords(
-  { inner, between, escape }: ListSyntax,
-  list: LongList,
-  isWanted: () => boolean,
-  pieces: Buffer[],
-): Promise<void> {
-  const { writeAsJson, isOfLargeRecords = false } = list;
+async function* listPieces(syntax: ListSyntax, list: LongList, isWanted: () => boolean): AsyncGenerator<string> {
+  yield syntax.before;
+  yield* recordPieces(syntax, list, isWanted);
+  yield syntax.after;
+}
+
+async function* recordPieces(syntax: ListSyntax, list: LongList, isWanted: () => boolean): AsyncGenerator<string> {
   const yielder = new Yielder();
   let text = "";
   for (let from = 0, paused = 0; from < list.length && isWanted();) {
-    const to = Math.min(list.length, from + (isOfLargeRecords ? 1 : STEP_RECORDS));
-    if (from > 0) text += between;
-    if (escape === null || writeAsJson === undefined) text += inner(list.show(from, to));
-    else text += escape(Array.from({ length: to - from }, (_, i) => writeAsJson(from + i)).join(between));
-    from = to;
-    const isPause = yielder.isDue || from - paused >= CHUNK_RECORDS;
-    if (text.length >= PIECE_UNITS || isPause) {
-      pieces.push(Buffer.from(text));
-      text = "";
+    const to = Math.min(list.length, from + (list.isOfLargeRecords === true ? 1 : STEP_RECORDS));
+    if (from > 0) text += syntax.between;
+    for (const part of partsOf(syntax, list, { from, to })) {
+      text += part;
+      const isPause = yielder.isDue || to - paused >= CHUNK_RECORDS;
+      if (text.length >= PIECE_UNITS || isPause) {
+        yield text;
+        text = "";
+      }
+      if (!isPause) continue;
+      await yielder.turn();
+      paused = to;
     }
-    if (!isPause) continue;
-    await yielder.turn();
-    paused = from;
+    from = to;
   }
-  if (text !== "") pieces.push(Buffer.from(text));
+  if (text !== "") yield text;
+}
+
+function* partsOf(
+  { inner, between, escape }: ListSyntax,
+  { show, writeAsJson, writeAsXml }: LongList,
+  { from, to }: { readonly from: number; readonly to: number },
+): Generator<string> {
+  if (escape !== null && writeAsJson !== undefined) {
+    yield escape(Array.from({ length: to - from }, (_, i) => writeAsJson(from + i)).join(between));
+  } else if (escape === null && writeAsXml !== undefined) {
+    for (let index = from; index < to; index++) yield* writeAsXml(index);
+  } else yield inner(show(from, to));
 }
 
 type Records = ReturnType<LongList["show"]>;

@@ -16,7 +16,7 @@ export type Streamed = {
    * for the whole.
    * @param reader says when to stop
    */
-  readonly pieces: (reader: Reader) => AsyncIterable<string>;
+  readonly pieces: (reader: Reader) => AsyncIterable<string | Buffer>;
 };
 
 export type Reader = {

@@ -8,20 +8,7 @@ import { Moment } from "./moment.ts";
  */
 export type XmlValue = XmlLeaf | readonly XmlValue[] | { readonly [element: string]: XmlValue };
 
-type XmlLeaf = string | number | boolean | null | Moment | NamedText;
-
-/**
- * An element with text and an attribute `name`: `<attribute name="http.status">500</attribute>`.
- */
-export class NamedText {
-  readonly name: string;
-  readonly text: string;
-
-  constructor(name: string, text: string) {
-    this.name = name;
-    this.text = text;
-  }
-}
+type XmlLeaf = string | number | boolean | null | Moment;
 
 export type XmlDocument = { readonly root: string; readonly content: XmlValue };
 
@@ -59,6 +46,39 @@ export function renderXml(document: XmlDocument): string {
   return builder.buildObject(forBuilder(document.content));
 }
 
+/** Renders an element as {@link renderXml} does within a document. */
+export function renderElement(name: string, content: XmlValue): string {
+  return renderXml({ root: name, content }).slice(XML_DECLARATION.length);
+}
+
+/**
+ * Renders an element with an attribute `name` for each text:
+ * `<attribute name="http.status">500</attribute>`. Each is yielded apart, as there may be tens of
+ * thousands of them with a long name.
+ */
+export function* renderNamedTexts(element: string, name: string, texts: Iterable<string>): Generator<string> {
+  const start = `<${element} name="${escapeAttribute(clean(name))}"`;
+  for (const text of texts) yield text === "" ? `${start}/>` : `${start}>${escapeText(clean(text))}</${element}>`;
+}
+
+const TEXT_ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;" };
+const ATTRIBUTE_ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  '"': "&quot;",
+  "\t": "&#x9;",
+  "\n": "&#xA;",
+  "\r": "&#xD;",
+};
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>\r]/g, (character) => TEXT_ESCAPES[character]!);
+}
+
+function escapeAttribute(text: string): string {
+  return text.replace(/[&<"\t\n\r]/g, (character) => ATTRIBUTE_ESCAPES[character]!);
+}
+
 /**
  * Converts a value for the builder to clean strings, and objects and lists of them, because the
  * builder throws on forbidden characters, writes dates as empty, and drops empty lists instead of
@@ -67,7 +87,6 @@ export function renderXml(document: XmlDocument): string {
 function forBuilder(value: XmlValue): BuilderValue {
   if (value === null) return "";
   if (typeof value !== "object" || value instanceof Moment) return clean(value.toString());
-  if (value instanceof NamedText) return { $: { name: clean(value.name) }, _: clean(value.text) };
   const elements: Elements = Object.create(null) as Elements;
   const columns: BuilderValue[] = [];
   for (const [name, child] of Object.entries(value)) {

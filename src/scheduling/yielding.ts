@@ -158,22 +158,24 @@ export async function filterYielding<T>(items: readonly T[], isKept: (item: T) =
 }
 
 /**
- * Writes items as text, in pieces of bounded size, yielding in between.
+ * Writes items as text, each in one part or more, in pieces of bounded size, yielding in between.
  * @param yielder of all pages of a text, as each may be too short to yield
  */
 export async function* writeYielding<T>(
   items: Iterable<T>,
-  write: (item: T) => string,
+  write: (item: T) => Iterable<string>,
   yielder = new Yielder(),
 ): AsyncGenerator<string> {
   let piece = "";
   for (const item of items) {
-    piece += write(item);
-    const { isDue } = yielder;
-    if (piece.length < PIECE_UNITS && !isDue) continue;
-    yield piece;
-    piece = "";
-    if (isDue) await yielder.turn();
+    for (const part of write(item)) {
+      piece += part;
+      const { isDue } = yielder;
+      if (piece.length < PIECE_UNITS && !isDue) continue;
+      yield piece;
+      piece = "";
+      if (isDue) await yielder.turn();
+    }
   }
   if (piece !== "") yield piece;
 }

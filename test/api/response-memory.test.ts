@@ -2,10 +2,10 @@ import test from "ava";
 import { pino } from "pino";
 
 import { authenticated } from "../../src/api/context.ts";
-import type { Context } from "../../src/api/context.ts";
+import type { ApiCall, Context } from "../../src/api/context.ts";
 import { ResponseMemory } from "../../src/api/response-memory.ts";
 import { sizeOfEvents, sizeOfGroups } from "../../src/api/response-sizes.ts";
-import { listEvents } from "../../src/api/event-view.ts";
+import { writeEvents } from "../../src/api/written-events.ts";
 import { showGroups } from "../../src/api/groups/view.ts";
 import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
@@ -14,8 +14,7 @@ import { createBrowserGuard } from "../../src/http/browser-guard.ts";
 import type { Format } from "../../src/http/formats.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/listen.ts";
 import { createHttpServer } from "../../src/http/server.ts";
-import { writeLong } from "../../src/http/streamed-list.ts";
-import type { LongList } from "../../src/http/streamed-list.ts";
+import { WHOLE_BYTES, writeLong } from "../../src/http/streamed-list.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import type { PlannedGroups } from "../../src/query/planned-query.ts";
 import { UTC } from "../../src/query/zone.ts";
@@ -46,8 +45,24 @@ function rowOf(i: number, text: string): EventRow {
   };
 }
 
-async function bytesOf(format: Format, list: LongList): Promise<number> {
-  return (await writeLong(format, list, () => true)).payload.length;
+type Written = {
+  /** Whole, or in pieces. */
+  readonly parts: readonly (string | Buffer)[];
+  readonly isWhole: boolean;
+  /** The most memory counted. */
+  readonly most_bytes: number;
+};
+
+/** Writes a page of events and reads it all. */
+async function writtenOf(format: Format, rows: readonly EventRow[], attributes = false): Promise<Written> {
+  let most_bytes = 0;
+  const memory = { resize: (size_bytes: number) => (most_bytes = Math.max(most_bytes, size_bytes)) };
+  const call = { memory, format, request: { socket: { destroyed: false } } } as unknown as ApiCall;
+  const body = await writeEvents(call, { rows, annotations: new Map(), shape: { columns: null, attributes } });
+  if (body === null || "json" in body) throw new Error("it is not written");
+  if ("payload" in body) return { parts: [body.payload], isWhole: true, most_bytes };
+  const pieces = body.pieces({ signal: new AbortController().signal, closing: () => false });
+  return { parts: await Array.fromAsync(pieces), isWhole: false, most_bytes };
 }
 
 const BY_SOURCE = planQuery("GET events GROUPBY source", {
@@ -58,15 +73,36 @@ const BY_SOURCE = planQuery("GET events GROUPBY source", {
 
 for (const format of FORMATS) {
   test(`the memory counted for a page as ${format.kind} covers its rows and their output`, async (t) => {
-    for (const letter of LETTERS) {
+    for (const letter of [...LETTERS, "\u0001", "&"]) {
       for (const length of [1, 500, 5_000]) {
         const rows = Array.from({ length: 100 }, (_, i) => rowOf(i, letter.repeat(length / letter.length)));
-        const payload = await bytesOf(format, listEvents(rows, new Map()));
-        const held = rows.reduce((sum, { text }) => sum + 2 * text.length, 0);
-        const counted = sizeOfEvents(rows, new Map(), { format, attributes: false });
-        t.true(counted >= held + payload, `${letter} ${length}: ${counted} for ${held} and ${payload}`);
+        const { parts, isWhole, most_bytes } = await writtenOf(format, rows);
+        t.true(isWhole);
+        const held = rows.reduce((sum, { text, pattern }) => sum + 2 * (text.length + pattern.length), 0);
+        // The pieces are there until they are joined.
+        const needed = held + 2 * parts[0]!.length;
+        t.true(most_bytes >= needed, `${letter} ${length}: ${most_bytes} for ${needed}`);
       }
     }
+  });
+
+  test(`events with the largest attributes as ${format.kind} are counted, and sent in pieces if they are many`, async (t) => {
+    const values = Array.from({ length: 30_000 }, (_, i) => i % 10);
+    const attributes = JSON.stringify({ ['"'.repeat(200)]: values });
+    const rows = Array.from({ length: 2 }, (_, i) => ({ ...rowOf(i, "one"), attributes }));
+    const { parts, isWhole, most_bytes } = await writtenOf(format, rows, true);
+    t.is(isWhole, format.kind !== "xml");
+    const size_bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+    const held = 4 * attributes.length;
+    t.true(most_bytes >= held + 2 * Math.min(size_bytes, WHOLE_BYTES), `${most_bytes} for ${size_bytes}`);
+    t.true(most_bytes < 3 * WHOLE_BYTES);
+    if (isWhole) return;
+    t.true(size_bytes > 60_000_000);
+    t.true(parts.every(({ length }) => length < 1_000_000));
+    const text = parts.join("");
+    t.true(text.startsWith('<?xml version="1.0" encoding="utf-8"?><results><event><id>'));
+    t.is(text.match(/<event>/g)?.length, 2);
+    t.true(text.endsWith("</attribute></attributes></event></results>"));
   });
 
   test(`the memory counted for groups as ${format.kind} covers them and their output`, async (t) => {
@@ -84,23 +120,13 @@ for (const format of FORMATS) {
   });
 }
 
-test("bookmarks and alerts of many users count for the page that shows them", async (t) => {
+test("bookmarks, alerts and attributes count for the page that has them", (t) => {
   const row = rowOf(1, "one");
   const users = Array.from({ length: 1_000 }, (_, i) => String(i).padStart(16, "0") as UserId);
   const marks = new Map([[row.id, { bookmarks: users, alerts: [] }]]);
-  const [format] = FORMATS;
-  const payload = await bytesOf(format!, listEvents([row], marks));
-  t.true(sizeOfEvents([row], marks, { format: format!, attributes: false }) >= payload);
-});
-
-test("attributes count for the page that shows them", async (t) => {
-  const attributes = JSON.stringify(Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`name.${i}`, `<${i}>`])));
-  const rows = Array.from({ length: 100 }, (_, i) => ({ ...rowOf(i, "one"), attributes }));
-  for (const format of FORMATS) {
-    const payload = await bytesOf(format, listEvents(rows, new Map(), { columns: null, attributes: true }));
-    t.true(sizeOfEvents(rows, new Map(), { format, attributes: true }) >= payload, format.kind);
-    t.true(sizeOfEvents(rows, new Map(), { format, attributes: false }) < payload, "it is these that count");
-  }
+  t.true(sizeOfEvents([row], marks) >= 16_000);
+  t.true(sizeOfEvents([{ ...row, attributes: "x".repeat(10_000) }], new Map()) >= 20_000);
+  t.true(sizeOfEvents([row], new Map()) < 2_000);
 });
 
 for (const method of ["GET", "POST"] as const) {

@@ -2,12 +2,11 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { showGroups } from "../../src/api/groups/view.ts";
-import { listEvents, showEvent } from "../../src/api/event-view.ts";
+import { eventAsJson, listEvents, PLAIN } from "../../src/api/event-view.ts";
 import { formatNumber } from "../../src/api/view.ts";
 import { MORNING, event as stored, groupPlan, newLog, newUser, row } from "../contract/store-fixture.ts";
 import { writeLong } from "../../src/http/streamed-list.ts";
 import type { LongList } from "../../src/http/streamed-list.ts";
-import { renderXml } from "../../src/http/xml.ts";
 import { EVENT_FIELDS } from "../../src/query/plan.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 
@@ -78,7 +77,7 @@ test("the JSON of events has the requested fields in a fixed order, and escapes 
       .join(",")}]`;
   const rows = [row(event), plain];
   t.is(await written("json", listEvents(rows, marks)), jsonOf(EVENT_FIELDS));
-  t.is(`[${rows.map((each) => showEvent(each, marks.get(each.id)).json()).join(",")}]`, jsonOf(EVENT_FIELDS));
+  t.is(`[${rows.map((each) => eventAsJson(each, marks.get(each.id), PLAIN)).join(",")}]`, jsonOf(EVENT_FIELDS));
   t.is(await written("json", listEvents([], marks)), "[]");
   await fc.assert(
     fc.asyncProperty(fc.subarray([...EVENT_FIELDS], { minLength: 1 }), async (columns) => {
@@ -101,11 +100,11 @@ const SHAPES: readonly [attributes: string | null, json: string, xml: string][] 
 for (const [attributes, json, xml] of SHAPES) {
   test(`attributes are the last field of an event, as in ${json}`, async (t) => {
     const one = row(stored(newLog(), { attributes }));
-    const plain = showEvent(one, undefined);
-    const shown = showEvent(one, undefined, { columns: null, attributes: true });
-    t.is(textOf(shown.json()), `${textOf(plain.json()).slice(0, -1)},"attributes":${json}}`);
-    const before = renderXml(plain.xml()).replace("</event></results>", "");
-    t.is(renderXml(shown.xml()), `${before}${xml}</event></results>`);
+    const plain = listEvents([one], new Map());
+    const shown = listEvents([one], new Map(), { columns: null, attributes: true });
+    t.is(await written("json", shown), `${(await written("json", plain)).slice(0, -2)},"attributes":${json}}]`);
+    const before = (await written("xml", plain)).replace("</event></results>", "");
+    t.is(await written("xml", shown), `${before}${xml}</event></results>`);
     const list = listEvents([one], new Map(), { columns: ["text", "attributes"], attributes: true });
     t.is(await written("json", list), `[{"text":${JSON.stringify(one.text)},"attributes":${json}}]`);
   });
@@ -127,8 +126,4 @@ test("columns show single attributes by name, and the pattern", async (t) => {
 
 async function written(kind: "json" | "xml", list: LongList): Promise<string> {
   return (await writeLong({ kind }, list, () => true)).payload.toString();
-}
-
-function textOf(json: unknown): string {
-  return typeof json === "string" ? json : JSON.stringify(json);
 }

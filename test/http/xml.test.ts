@@ -2,7 +2,7 @@ import test from "ava";
 import * as fc from "fast-check";
 import { parseStringPromise } from "xml2js";
 
-import { renderXml } from "../../src/http/xml.ts";
+import { renderNamedTexts, renderXml } from "../../src/http/xml.ts";
 
 const HEAD = '<?xml version="1.0" encoding="utf-8"?>';
 
@@ -51,6 +51,31 @@ test("a parser reads any text back unchanged", async (t) => {
       t.deepEqual(
         parsed.results.text.map((text) => text.trim()),
         expected.map((text) => text.trim()),
+      );
+    }),
+  );
+});
+
+test("named texts are escaped as the texts of other elements are", async (t) => {
+  t.deepEqual(
+    [...renderNamedTexts("attribute", "a\"\t\n\r<>&'\u0001", ["", " ", "x\t\n\r<>&\"'\ud800"])],
+    ["/>", "> </attribute>", ">x\t\n&#xD;&lt;&gt;&amp;\"'\ufffd</attribute>"].map(
+      (end) => `<attribute name="a&quot;&#x9;&#xA;&#xD;&lt;>&amp;'\ufffd"${end}`,
+    ),
+  );
+  const characters = fc.string({ unit: "binary", maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(characters, characters, async (name, text) => {
+      const [element] = renderNamedTexts("attribute", name, [text]);
+      const parsed = (await parseStringPromise(element!, { trim: false, explicitCharkey: true })) as {
+        attribute: { $: { name: string }; _?: string };
+      };
+      const plain = renderXml({ root: "attribute", content: text }).slice(HEAD.length);
+      t.is(element!.replace(/ name="[^"]*"/, ""), plain);
+      // oxlint-disable-next-line no-control-regex
+      t.is(
+        parsed.attribute.$.name,
+        name.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd"),
       );
     }),
   );

@@ -216,6 +216,15 @@ test("words typed in LQL are offered as a search of the text, which Enter takes"
   await queryOf(page).press("Enter");
   await page.getByRole("heading", { level: 1, name: "1 event" }).waitFor();
   t.is(await queryOf(page).inputValue(), "GET events WHERE text CONTAINS 'acquirer' AND text CONTAINS 'refused'");
+  // Words with which queries begin are words too; a condition is offered as a query first.
+  await queryOf(page).fill("get out");
+  await queryOf(page).press("Enter");
+  await page.waitForURL(/get.*AND.*out/);
+  await queryOf(page).fill("source = 'offer'");
+  await page.getByRole("button", { name: "Search the text for “source = 'offer'”" }).waitFor();
+  t.true(await page.locator(".complete").evaluate((box) => box.scrollWidth <= box.clientWidth), "both offers fit");
+  await page.getByRole("button", { name: "Use GET events WHERE source = 'offer'" }).click();
+  t.is(await queryOf(page).inputValue(), "GET events WHERE source = 'offer'");
   await queryOf(page).fill("source:offer acquirer");
   await page.getByRole("button", { name: /^Search the text for/ }).click();
   await page.waitForURL(/source/);

@@ -86,3 +86,26 @@ test.serial("in dark, rows are coloured by their level too", async (t) => {
   await until(async () => (await markOf(page, "refused")) === "rgb(217, 66, 58)", { what: "the colour of an error" });
   await assertAccessible(t, page, "events with levels, in dark");
 });
+
+test.serial("columns that a query names are those of the list, the level too", async (t) => {
+  const { page } = await pages.open(t, { address: "#/inbox" });
+  await postAll(page);
+  const query = encodeURIComponent("GET events WHERE tags = 'leveled' COLUMNS(level, text) SORT level DESC");
+  await page.goto(`/#/${LOG}?q=${query}`);
+  const rows = page.locator("#list .row:not(.head)");
+  await rows.nth(4).waitFor();
+  const cells = await rows.evaluateAll((all) =>
+    all.map((row) => [...row.querySelectorAll("[role=gridcell]")].slice(1).map((cell) => cell.textContent)),
+  );
+  t.deepEqual(cells, [
+    ["fatal", "of a class"],
+    ["error", "refused"],
+    ["warn", "slow"],
+    ["info", "started"],
+    ["", "plain"],
+  ]);
+  t.deepEqual((await page.locator("#list .row.head [role=columnheader]").allTextContents()).slice(1, 3), [
+    "Level",
+    "Text",
+  ]);
+});

@@ -8,7 +8,7 @@ import type { FieldSortKey } from "../../query/keyset.ts";
 import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Condition, EventColumn, ListPlan } from "../../query/plan.ts";
 import type { Annotations, Store } from "../../store/store.ts";
-import { attributeColumns, eventAsJson, eventElement, restOfEvent } from "../event-view.ts";
+import { attributeColumns, eventAsJson, eventAsXml, restOfEvent } from "../event-view.ts";
 import type { EventShape } from "../event-view.ts";
 import { eventsWithin } from "../response-sizes.ts";
 import { cellOf } from "./formats.ts";
@@ -33,11 +33,10 @@ export function eventRecords(shape: EventShape): RecordKind<MarkedEvent> {
     ...(shape.attributes && shape.columns === null ? (["attributes"] as const) : []),
   ];
   return {
-    element: "event",
     header,
     json: ({ row, annotations }) => eventAsJson(row, annotations, shape, (ms) => `"${momentAsIso(ms)}"`),
     cells: ({ row, annotations }) => cellsOf(row, annotations, header),
-    xml: ({ row, annotations }) => eventElement(row, annotations, shape),
+    xml: ({ row, annotations }) => eventAsXml(row, annotations, shape),
   };
 }
 
@@ -68,7 +67,7 @@ function geoText(geo: Geo | null): string {
 
 /** Returns how many events of the last page's average size fit in the given bytes. */
 function nextPage(last: readonly EventRow[], most_bytes: number): number {
-  return Math.max(LEAST_PAGE, Math.min(MOST_PAGE, eventsWithin(most_bytes, last, true)));
+  return Math.max(LEAST_PAGE, Math.min(MOST_PAGE, eventsWithin(most_bytes, last)));
 }
 
 /** Yields all events of a plan, page by page. @param now_ms milliseconds since the Unix epoch */

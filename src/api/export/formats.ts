@@ -1,6 +1,6 @@
 import { preferred } from "../../http/formats.ts";
 import { Moment } from "../../http/moment.ts";
-import { renderXml, XML_DECLARATION } from "../../http/xml.ts";
+import { renderElement, XML_DECLARATION } from "../../http/xml.ts";
 import type { XmlValue } from "../../http/xml.ts";
 import { badParameter } from "../../query/parameters.ts";
 import { csvLine } from "./csv.ts";
@@ -37,20 +37,19 @@ export function exportFormat(query: URLSearchParams, accept: string | undefined)
 
 /** How records of one kind are written in each format. */
 export type RecordKind<Item> = {
-  /** XML element of a record. */
-  readonly element: string;
   /** Header row of CSV. */
   readonly header: readonly string[];
   readonly json: (item: Item) => string;
   readonly cells: (item: Item) => readonly string[];
-  readonly xml: (item: Item) => XmlValue;
+  readonly xml: (item: Item) => Iterable<string>;
 };
 
 export type RecordWriter<Item> = {
   readonly contentType: string;
   /** Text before the first record. */
   readonly head: string;
-  readonly write: (item: Item) => string;
+  /** Writes a record, in parts. */
+  readonly write: (item: Item) => Iterable<string>;
   /** Text after the last record. */
   readonly tail: string;
 };
@@ -61,21 +60,21 @@ export function writerOf<Item>(format: ExportFormat, kind: RecordKind<Item>): Re
       return {
         contentType: "application/x-ndjson; charset=utf-8",
         head: "",
-        write: (item) => `${kind.json(item)}\n`,
+        write: (item) => [`${kind.json(item)}\n`],
         tail: "",
       };
     case "csv":
       return {
         contentType: "text/csv; charset=utf-8; header=present",
         head: csvLine(kind.header),
-        write: (item) => csvLine(kind.cells(item)),
+        write: (item) => [csvLine(kind.cells(item))],
         tail: "",
       };
     case "xml":
       return {
         contentType: "text/xml; charset=utf-8",
         head: `${XML_DECLARATION}<results>`,
-        write: (item) => renderXml({ root: kind.element, content: kind.xml(item) }).slice(XML_DECLARATION.length),
+        write: kind.xml,
         tail: "</results>\n",
       };
     default:
@@ -89,11 +88,10 @@ export function plainRecords(
   header: readonly string[],
 ): RecordKind<{ readonly [field: string]: XmlValue }> {
   return {
-    element,
     header,
     json: (record) => JSON.stringify(record, isoMoments),
     cells: (record) => header.map((name) => cellOf(record[name] ?? null)),
-    xml: (record) => record,
+    xml: (record) => [renderElement(element, record)],
   };
 }
 

@@ -19,7 +19,7 @@ import { TokenListPool } from "./blocks/token-list.ts";
 import { ChunkPool } from "./write/chunks.ts";
 import { Database } from "./database/database.ts";
 import type { Effect } from "./database/database.ts";
-import { isDiskFull, noRoom, startError } from "./database/errors.ts";
+import { isDiskFull, isHalfWritten, noRoom, startError } from "./database/errors.ts";
 import { ColumnStatistics } from "./column-statistics.ts";
 import { LogNumbers } from "./logs.ts";
 import { AnnotatedLogs } from "./annotated-logs.ts";
@@ -211,6 +211,15 @@ class Writer {
    */
   async events(events: PreparedEvents, position?: Position): Promise<WriteOutcome[]> {
     if (!(events instanceof DuckdbEvents)) throw new TypeError("these events were prepared by another store");
+    return this.#writeEvents(events, position, { mayFewerFit: true });
+  }
+
+  /** @param mayFewerFit whether events that take more memory than there is are written in halves */
+  async #writeEvents(
+    events: DuckdbEvents,
+    position: Position | undefined,
+    { mayFewerFit }: { readonly mayFewerFit: boolean },
+  ): Promise<WriteOutcome[]> {
     const { length, faults } = events;
     if (length === 0) {
       if (position)
@@ -223,7 +232,8 @@ class Writer {
     events.assertUnwritten();
     const { attributes, blocks, logs } = this.#statistics;
     let block: Block | null = null;
-    const [outcome] = await write.writeEach([events], async () => {
+    let isTooLarge = false;
+    const insert = async (): Promise<void> => {
       const effect = this.#isBeyondAll(events) ? "adds" : "anything";
       if (attributes.lacksColumns) await this.#database.maintain((connection) => attributes.grow(connection));
       await this.#write(async (connection, high) => {
@@ -235,8 +245,16 @@ class Writer {
         return { ...high, event: inserted.high };
       }, effect);
       blocks.committed(block);
-    });
-    if (outcome!.kind === "rejected" && length > 1) return this.#writeInHalves(events, position);
+    };
+    const [outcome] = await write.writeEach([events], () =>
+      insert().catch((error: unknown) => {
+        isTooLarge = isHalfWritten(error);
+        throw error;
+      }),
+    );
+    if (outcome!.kind === "rejected" && length > 1) return this.#writeInHalves(events, position, { mayFewerFit });
+    // Once: other work may have taken the memory, and the caller writes again what is left.
+    if (isTooLarge && mayFewerFit && length > 1) return this.#writeInHalves(events, position, { mayFewerFit: false });
     if (outcome!.kind === "done") {
       this.#writes += 1;
       events.release();
@@ -247,13 +265,18 @@ class Writer {
     });
   }
 
-  /** Writes the events in halves, so that only those that cannot be stored are rejected. */
-  async #writeInHalves(events: DuckdbEvents, position?: Position): Promise<WriteOutcome[]> {
+  /** Writes the events in halves, so that those that cannot be stored delay no others. */
+  async #writeInHalves(
+    events: DuckdbEvents,
+    position: Position | undefined,
+    options: { readonly mayFewerFit: boolean },
+  ): Promise<WriteOutcome[]> {
     const indexes = Array.from({ length: events.length }, (_, index) => index);
     const middle = indexes.length >>> 1;
-    const first = await this.events(await events.pick(indexes.slice(0, middle)));
+    const first = await this.#writeEvents(await events.pick(indexes.slice(0, middle)), undefined, options);
     const isFirstDone = first.every(({ kind }) => kind === "done");
-    const second = await this.events(await events.pick(indexes.slice(middle)), isFirstDone ? position : undefined);
+    const rest = await events.pick(indexes.slice(middle));
+    const second = await this.#writeEvents(rest, isFirstDone ? position : undefined, options);
     return [...first, ...second];
   }
 

@@ -4,7 +4,7 @@ import { bandOf, isSameChoice, selectionOf, writeSelection } from "./choices.ts"
 import type { Choice, Selection } from "./choices.ts";
 import { cut, inserted, piecesOf, replaced } from "./pieces.ts";
 import type { Pieces } from "./pieces.ts";
-import { fieldName, writeField, writeString } from "./print.ts";
+import { fieldName, writeField } from "./print.ts";
 
 /**
  * Edits that the page makes to a query. Each function takes a parsed query and returns the new
@@ -115,11 +115,6 @@ export function only(ask: Ask, field: string, choice: Choice): string {
 /** Returns the query with a choice excluded. */
 export function allBut(ask: Ask, field: string, choice: Choice): string {
   return hasChoice(field, choicesOf(ask, field).not, choice) ? ask.text : toggleNot(ask, field, choice);
-}
-
-/** Adds the condition that a field contains a text, or does not contain it. */
-export function withText(ask: Ask, text: string, { field = "text", isNot = false } = {}): string {
-  return withCondition(ask, `${writeField(field)} ${isNot ? "NOT " : ""}CONTAINS ${writeString(text)}`);
 }
 
 /** Removes the conditions on this field alone, so that the field's values can be counted. */

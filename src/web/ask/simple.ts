@@ -1,8 +1,10 @@
+import { rankOfWord } from "../../events/level.ts";
 import { EVENTS } from "../../query/fields.ts";
 import { isAttribute } from "../../query/plan.ts";
+import type { Expression } from "../../query/syntax.ts";
 import { bandText, isBand, writeSelection } from "./choices.ts";
-import type { Choice, Selection } from "./choices.ts";
-import { readAsk, withCondition, withText, withoutFilter } from "./compose.ts";
+import type { Band, Choice, Selection } from "./choices.ts";
+import { readAsk, withCondition, withoutFilter } from "./compose.ts";
 import type { Ask, Filter } from "./compose.ts";
 import { replaced } from "./pieces.ts";
 import { fieldName, writeField, writeString } from "./print.ts";
@@ -107,10 +109,26 @@ export function typedChip({ field, filter: { selection, tree } }: Chip): string 
   const typed = (sign: string, value: string) =>
     `${writeField(field)}${sign}${/[\s"']|^$/.test(value) ? `"${value}"` : value}`;
   if (tree?.kind === "contains" && !tree.value.value.includes('"')) return typed(":~", tree.value.value);
-  const [choice, ...others] = selection?.choices ?? [];
-  if (selection === null || others.length > 0 || typeof choice !== "string" || choice.includes('"')) return "";
+  if (selection === null) return tree?.kind === "compare" ? typedComparison(tree) : "";
+  const [choice, ...others] = selection.choices;
+  if (others.length > 0) return "";
+  if (isBand(choice) && !selection.isNot) return typedBand(field, choice);
+  if (typeof choice !== "string" || choice.includes('"')) return "";
   if (field === "value" && !TYPED_NUMBER.test(choice)) return "";
   return (selection.isNot ? "-" : "") + typed(":", choice);
+}
+
+function typedComparison({ field: { text }, op, value }: Extract<Expression, { kind: "compare" }>): string {
+  const written = value.kind === "number" ? String(value.value) : value.kind === "string" ? value.value : "";
+  const field = fieldName(text);
+  const isTyped = value.kind === "number" ? TYPED_NUMBER.test(written) : field === "level" && written !== "";
+  return isTyped ? `${writeField(field)}${op}${written}` : "";
+}
+
+function typedBand(field: string, { from, to }: Band): string {
+  const ends = [...(from === null ? [] : [[">=", from]]), ...(to === null ? [] : [["<", to]])];
+  if (!ends.every(([, number]) => TYPED_NUMBER.test(String(number)))) return "";
+  return ends.map(([sign, number]) => `${writeField(field)}${sign}${number}`).join(" ");
 }
 
 /** `source:payments`, `-tag:robot`, `value>=5`, `@path:~cart`; values with blanks are quoted. */
@@ -138,12 +156,27 @@ function partsOf(typed: string): readonly Part[] {
  * text has to contain each of the words.
  */
 export function withTyped(ask: Ask, typed: string): string {
-  const parts = partsOf(typed);
-  const withWords = setWords(
-    ask,
-    parts.flatMap((part) => (part.condition === undefined ? part.word : [])),
-  );
-  return conditionsIn(typed).reduce((text, condition) => withCondition(readAsk(text) ?? ask, condition), withWords);
+  const words = partsOf(typed).flatMap((part) => (part.condition === undefined ? writeWord(part.word) : []));
+  const kept = withoutWordsAfter(ask, words.length);
+  const present = wordsOf(kept);
+  const added = [...words.slice(present.length), ...conditionsIn(typed)];
+  const text = added.length === 0 ? kept.text : withCondition(kept, added.join(" AND "));
+  // From the last on, so that the spans of those before stay.
+  return present.reduceRight((query, { span }, place) => replaced(query, span, words[place]!), text);
+}
+
+function writeWord(word: string): string {
+  return `text CONTAINS ${writeString(word)}`;
+}
+
+function wordsOf(ask: Ask): readonly Filter[] {
+  return ask.filters.filter((filter) => wordOf(filter) !== null);
+}
+
+function withoutWordsAfter(ask: Ask, count: number): Ask {
+  const last = wordsOf(ask)[count];
+  const rest = last === undefined ? null : readAsk(withoutFilter(ask, last));
+  return rest === null ? ask : withoutWordsAfter(rest, count);
 }
 
 function typedCondition(isNot: boolean, written: string, sign: string, value: string): string | null {
@@ -151,6 +184,7 @@ function typedCondition(isNot: boolean, written: string, sign: string, value: st
   const field = fieldName(name);
   const info = EVENTS.fields.get(field);
   const type = isAttribute(field) ? "attribute" : (info?.type ?? "shown");
+  if (type === "level") return typedLevel(isNot, sign === ":" ? "=" : sign, value);
   if (type !== "text" && type !== "number" && type !== "attribute" && type !== "searched") return null;
   if (sign === ":~" || (sign === ":" && (field === "text" || type === "searched"))) {
     if (type === "number" || value === "") return null;
@@ -166,29 +200,29 @@ function typedCondition(isNot: boolean, written: string, sign: string, value: st
   return isNumber && type !== "text" && !isNot ? `${writeField(field)} ${sign} ${value}` : null;
 }
 
-/** Sets the words that the text must contain, where possible in place of the present ones. */
-function setWords(ask: Ask, words: readonly string[]): string {
-  const indices = ask.filters.flatMap((filter, index) => (wordOf(filter) === null ? [] : [index]));
-  let text = ask.text;
-  // From the last on, so that the indices of those before stay.
-  for (const [place, index] of [...indices.entries()].toReversed()) {
-    const before = readAsk(text) ?? ask;
-    const [filter, word] = [before.filters[index]!, words[place]];
-    text =
-      word === undefined
-        ? withoutFilter(before, filter)
-        : replaced(before.text, filter.span, `text CONTAINS ${writeString(word)}`);
-  }
-  return words.slice(indices.length).reduce((query, word) => withText(readAsk(query) ?? ask, word), text);
+function typedLevel(isNot: boolean, sign: string, value: string): string | null {
+  if (rankOfWord(value) === null || sign === ":~" || (isNot && sign !== "=")) return null;
+  return `level ${isNot ? "!=" : sign} ${writeString(value)}`;
 }
 
-/** The beginning of a query in another language, or a condition. */
-const QUERY_LIKE = /^\s*(?:select|where|from|events)\b|\s(?:=|!=|<>|<=?|>=?)\s/i;
+/** A condition, SQL, or the beginning of such while it is typed. */
+const QUERY_LIKE =
+  /^(?:select|where|from|events)(?:\s+\S+)?$|^select\s(?:[^]*\s)?from\s|\s(?:=|!=|<>|<=?|>=?|contains|matches)\s/i;
+const TABLES = ["events", "users"];
+
+/** Reports whether a text is not the beginning of a query, so that it can be searched for. */
+export function mayBeWords(text: string): boolean {
+  const [get = "", table = "", ...more] = text.trim().toLowerCase().split(/\s+/, 3);
+  if (table === "") return !"get".startsWith(get);
+  const name = /^[a-z]*/.exec(table)![0];
+  return (
+    get !== "get" || name === "" || !TABLES.some((each) => (more.length > 0 ? each === name : each.startsWith(name)))
+  );
+}
 
 /** Reports whether a text is words to search for, rather than an unfinished or faulty query. */
 export function isWords(text: string): boolean {
-  const [first = ""] = text.trim().split(/\s/, 1);
-  return first !== "" && !"get".startsWith(first.toLowerCase()) && !QUERY_LIKE.test(text);
+  return mayBeWords(text) && !QUERY_LIKE.test(text.trim());
 }
 
 /** Returns the query for typed words, as simple mode reads them. */

@@ -47,7 +47,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
   const words =
     shown === null
       ? ""
-      : shown.search !== null
+      : shown.isWords
         ? "Enter searches the text for these words"
         : shown.isUnfinished
           ? ""
@@ -139,7 +139,7 @@ export function Assistant({ app, search, field, fault, active, id }: AssistantPr
       close();
       const at = fault.peek();
       if (at === null) return;
-      if (at.search !== null) {
+      if (at.isWords && at.search !== null) {
         // The form then submits this query.
         search.query.value = at.search;
         return;
@@ -279,15 +279,16 @@ function FaultLine(properties: {
 }): JSX.Element {
   const { id, fault, typed, onFix, onSearch } = properties;
   const { fix, search } = fault;
-  if (search !== null) {
+  const offer = search !== null && (
+    <button class="link" type="button" onClick={() => onSearch(search)}>
+      Search the text for “{typed.length > SHOWN ? `${typed.slice(0, SHOWN)}…` : typed}”
+    </button>
+  );
+  if (fault.isWords) {
     return (
       <p class="fault unfinished" id={id}>
         <Icon name="find" />
-        <span>
-          <button class="link" type="button" onClick={() => onSearch(search)}>
-            Search the text for “{typed.length > SHOWN ? `${typed.slice(0, SHOWN)}…` : typed}”
-          </button>
-        </span>
+        <span>{offer}</span>
         <kbd>Enter</kbd>
       </p>
     );
@@ -301,6 +302,7 @@ function FaultLine(properties: {
           Use {fix}
         </button>
       )}
+      {offer}
     </p>
   );
 }

@@ -5,7 +5,7 @@ import { tokenize } from "../../query/lexer.ts";
 import { planQuery } from "../../query/planner.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Span } from "../../query/syntax.ts";
-import { isWords, searchFor } from "../ask/simple.ts";
+import { isWords, mayBeWords, searchFor } from "../ask/simple.ts";
 
 /** An error in a query, as found by the code that the service parses queries with. */
 export type Fault = {
@@ -16,9 +16,13 @@ export type Fault = {
   readonly fix: string | null;
   /** Whether something is missing at the end, as while typing. */
   readonly isUnfinished: boolean;
-  /** The query that searches the text for what was typed, if that is words; else null. */
+  /** The query that searches the text for what was typed; null for the beginning of a query. */
   readonly search: string | null;
+  /** Whether what was typed is words rather than a faulty query, so that Enter searches for it. */
+  readonly isWords: boolean;
 };
+
+const TOO_MANY_WORDS = "These are more words than one query can hold. Search for fewer.";
 
 /** Most tokens at the end that may be unfinished. */
 const UNFINISHED_TOKENS = 12;
@@ -28,10 +32,21 @@ const UNFINISHED_TOKENS = 12;
  * text before it is checked as well.
  */
 export function checkQuery(text: string): Fault | null {
-  const fault = faultOf(text);
-  if (fault === null) return null;
-  const search = isWords(text) ? searchFor(text) : null;
-  return { ...((fault.isUnfinished ? earlierFault(text) : null) ?? fault), search };
+  const last = faultOf(text);
+  if (last === null) return null;
+  const fault = (last.isUnfinished ? earlierFault(text) : null) ?? last;
+  const search = mayBeWords(text) ? searchFor(text) : null;
+  if (search === null) return fault;
+  if (faultOf(search) !== null) return isWords(text) ? { ...fault, words: TOO_MANY_WORDS } : fault;
+  const fix = wholeQuery(text.trim());
+  if (fix !== null) return { ...fault, span: { start: 0, end: text.length }, fix, search };
+  // A fix of a later word means that the first is a query's.
+  return { ...fault, search, isWords: isWords(text) && (fault.fix === null || fault.span.start === 0) };
+}
+
+/** Returns the query of which a text is the end, such as a condition; null if it is of none. */
+function wholeQuery(end: string): string | null {
+  return [`GET events WHERE ${end}`, `GET events ${end}`].find((query) => faultOf(query) === null) ?? null;
 }
 
 function faultOf(text: string): Fault | null {
@@ -48,6 +63,7 @@ function faultOf(text: string): Fault | null {
         fix: null,
         isUnfinished: false,
         search: null,
+        isWords: false,
       };
     }
     throw error;
@@ -71,5 +87,12 @@ function describe(text: string, { span, reason, fix, message }: QueryFault): Fau
   const place = isOneLine && line === "1" ? `Column ${column}` : `Line ${line}, column ${column}`;
   // The fix is a separate action.
   const words = fix === null ? reason : reason.replace(/ Did you mean .*\?$/, "");
-  return { span, words: `${place}: ${words}`, fix, isUnfinished: span.start === span.end, search: null };
+  return {
+    span,
+    words: `${place}: ${words}`,
+    fix,
+    isUnfinished: span.start === span.end,
+    search: null,
+    isWords: false,
+  };
 }

@@ -31,8 +31,7 @@ export function LqlField({ app, search }: { app: App; search: Search }): JSX.Ele
     if (document.activeElement === field.current) load();
   }, []);
   const Assistant = assistance.value?.Assistant;
-  const span =
-    fault.value === null || fault.value.isUnfinished || fault.value.search !== null ? null : fault.value.span;
+  const span = fault.value === null || fault.value.isUnfinished || fault.value.isWords ? null : fault.value.span;
   return (
     <>
       <div class="lql-box">

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { Ask } from "../ask/compose.ts";
 import { readAsk, withoutFilter } from "../ask/compose.ts";
-import { isWords, searchFor, simpleOf, typedChip, withTyped } from "../ask/simple.ts";
+import { mayBeWords, searchFor, simpleOf, typedChip, withTyped } from "../ask/simple.ts";
 import type { Chip, Simple } from "../ask/simple.ts";
 import { Icon } from "../parts/icons.tsx";
 import { STANDARD_QUERY } from "../state/search.ts";
@@ -24,7 +24,8 @@ export function canShow(query: string): boolean {
  * that are no query yet; and why it shows none, "" if it does.
  */
 export function fitting(query: string): { readonly query: string; readonly note: string } {
-  const read = query.trim() === "" ? STANDARD_QUERY : isWords(query) ? searchFor(query) : query;
+  const typed = readAsk(query) === null && mayBeWords(query) ? searchFor(query) : query;
+  const read = query.trim() === "" ? STANDARD_QUERY : typed;
   const ask = readAsk(read);
   if (ask === null) return { query, note: "Simple mode cannot show this query: it has a fault." };
   if (simpleOf(ask) !== null) return { query: read, note: "" };

@@ -1,10 +1,22 @@
+import { levelOfTags } from "../../events/level.ts";
 import type { EventRow } from "./row.ts";
 
 /** A column of a list, after the time. `width` is in pixels; null for the default. */
 export type ListColumn = { readonly name: string; readonly width: number | null };
 
 /** The fields that can be columns; attributes are named with their `@`. */
-export const COLUMN_FIELDS = ["class", "source", "text", "tags", "user", "value", "link", "geo", "id"] as const;
+export const COLUMN_FIELDS = [
+  "class",
+  "level",
+  "source",
+  "text",
+  "tags",
+  "user",
+  "value",
+  "link",
+  "geo",
+  "id",
+] as const;
 
 export const DEFAULT_COLUMNS: readonly ListColumn[] = Object.freeze(
   ["class", "source", "text", "tags"].map((name) => Object.freeze({ name, width: null })),
@@ -17,6 +29,7 @@ const MAX_COLUMNS = 40;
 /** Default widths in pixels. The text takes the remaining space. */
 const OWN_WIDTH: Readonly<Record<string, number>> = {
   class: 112,
+  level: 72,
   source: 96,
   tags: 152,
   user: 128,
@@ -49,6 +62,11 @@ export function readColumns(written: string): readonly ListColumn[] | null {
 export function writeColumns(columns: readonly ListColumn[]): string {
   const written = columns.map(({ name, width }) => `${encoded(name)}${width === null ? "" : `:${width}`}`).join(",");
   return written === "class,source,text,tags" ? "" : written;
+}
+
+/** Returns the columns that fields can be, with default widths; null for none. */
+export function columnsNamed(names: readonly string[]): readonly ListColumn[] | null {
+  return readColumns(names.map(encoded).join(","));
 }
 
 function isColumn(name: string): boolean {
@@ -146,6 +164,8 @@ export function textOf(row: EventRow, name: string): string {
       return placeOf(row.geo);
     case "class":
       return row.class ?? "";
+    case "level":
+      return levelOfTags(row.tags);
     case "id":
     case "text":
     case "link":

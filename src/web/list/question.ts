@@ -2,6 +2,7 @@ import { parseQuery } from "../../query/parser.ts";
 import type { Clauses } from "../../query/syntax.ts";
 import { readAsk, withCondition as extended } from "../ask/compose.ts";
 import { cut, piecesOf } from "../ask/pieces.ts";
+import { fieldName } from "../ask/print.ts";
 import type { EventRow } from "./row.ts";
 
 export type Order = "asc" | "desc";
@@ -33,13 +34,20 @@ export function listQuestion(text: string, range: Moments, order: Order): ListQu
   const { sort } = clauses;
   const isByTime = sort === null || (sort.key.kind === "name" && sort.key.name.text.toLowerCase() === "created");
   return {
-    base: withoutClauses(text, ["sort", "take", "skip"]),
+    // A row holds all fields, and its id and time say where the next page begins.
+    base: withoutClauses(text, ["sort", "take", "skip", "columns"]),
     range: clauses.occurs === null ? range : null,
     ownSort: isByTime ? null : clauseOf(text, "sort"),
     order: isByTime && sort !== null ? sort.direction : order,
     take: clauses.take?.value ?? null,
     skip: clauses.skip?.value ?? 0,
   };
+}
+
+/** Returns the names in the COLUMNS of a query for events, in its order. */
+export function namesOfColumns(text: string): readonly string[] {
+  const columns = piecesOf(text)?.query.clauses.columns ?? [];
+  return columns.flatMap(({ of }) => (of.kind === "name" ? fieldName(of.name.text) : []));
 }
 
 /** The position of the next page. */

@@ -9,14 +9,14 @@ import type { Live } from "../live/live.ts";
 import { readFieldsOf } from "../state/ask-run.ts";
 import { readPart } from "../state/search.ts";
 import type { Run, Search } from "../state/search.ts";
-import { DEFAULT_COLUMNS, readColumns, writeColumns } from "./columns.ts";
+import { columnsNamed, DEFAULT_COLUMNS, readColumns, writeColumns } from "./columns.ts";
 import type { ListColumn } from "./columns.ts";
 import type { FieldRecord } from "../fields/facets.ts";
 import type { ListControl } from "./control.ts";
 import type { ListMemory } from "./list-view.ts";
 import { PagedRows } from "./paged-rows.ts";
 import { readerOf } from "./read-page.ts";
-import { listQuestion } from "./question.ts";
+import { listQuestion, namesOfColumns } from "./question.ts";
 import type { RowSource } from "./row-source.ts";
 
 /** The rows of a run whose first page has arrived. */
@@ -75,7 +75,12 @@ export class Results {
     this.columns = computed(() => {
       const written = app.location.place.value.parameters.get("cols");
       const chosen = app.preferences.now.value.columns[search.log];
-      return readColumns(written ?? "") ?? readColumns(chosen?.join(",") ?? "") ?? DEFAULT_COLUMNS;
+      return (
+        readColumns(written ?? "") ??
+        columnsNamed(namesOfColumns(search.run.value.query)) ??
+        readColumns(chosen?.join(",") ?? "") ??
+        DEFAULT_COLUMNS
+      );
     });
   }
 

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 
 import { readAsk, withoutFilter } from "../../../src/web/ask/compose.ts";
 import type { Ask } from "../../../src/web/ask/compose.ts";
-import { isWords, searchFor, simpleOf, typedChip, withTyped } from "../../../src/web/ask/simple.ts";
+import { isWords, mayBeWords, searchFor, simpleOf, typedChip, withTyped } from "../../../src/web/ask/simple.ts";
 import { holds } from "../../reference/evaluate.ts";
 import { conditionOf, events, typedQueries } from "./queries.ts";
 
@@ -82,10 +82,15 @@ test("a word that reads as a condition is quoted, and one with quotes is a chip"
 });
 
 test("what is no query is searched as words", (t) => {
-  for (const text of ["payment failed", '"no connection"', "source:web timeout", "error: 12:30"])
-    t.true(isWords(text), text);
-  for (const text of ["", " ", "g", "GET events WHERE", "source = 'a'", "SELECT * FROM events", "WHERE a"])
-    t.false(isWords(text), text);
+  const words = ["payment failed", '"no connection"', "source:web timeout", "error: 12:30", "events were lost"];
+  const ofQueries = ["get out", "GET /api/v1/orders", "get", "where is it", "from the start", "select a plan"];
+  for (const text of [...words, ...ofQueries.filter((each) => each !== "get")]) t.true(isWords(text), text);
+  const faulty = ["", " ", "g", "get", "GET e", "GET events WHERE", "get users.x", "source = 'a'", "WHERE a"];
+  for (const text of [...faulty, "SELECT * FROM events", "text contains 'x'"]) t.false(isWords(text), text);
+  // These can be searched for, on request.
+  for (const text of ["a = b", "SELECT * FROM events", "where", "get event"])
+    t.is(mayBeWords(text), text !== "get event");
+  for (const text of ["get event logs", "get eventful"]) t.true(mayBeWords(text), text);
   t.is(searchFor("payment\nfailed"), "GET events WHERE text CONTAINS 'payment' AND text CONTAINS 'failed'");
   t.is(searchFor('source:web "no connection"'), "GET events WHERE text CONTAINS 'no connection' AND source = 'web'");
 });
@@ -108,6 +113,35 @@ test("typed fields become conditions, all else is text", (t) => {
     ["filter:error", "class = 'error'"],
   ];
   for (const [box, expected] of typed) t.is(withTyped(read("GET events"), box), `GET events WHERE ${expected}`, box);
+});
+
+test("typed levels become conditions, in any of their words", (t) => {
+  const typed: [string, string][] = [
+    ["level:error", "level = 'error'"],
+    ["-level:Warning level>=notice", "level != 'Warning' AND level >= 'notice'"],
+    ["level!=debug level<fatal x", "text CONTAINS 'x' AND level != 'debug' AND level < 'fatal'"],
+    ["level:5 level:~err", "text CONTAINS 'level:5' AND text CONTAINS 'level:~err'"],
+  ];
+  for (const [box, expected] of typed) t.is(withTyped(read("GET events"), box), `GET events WHERE ${expected}`, box);
+  t.deepEqual(words("GET events WHERE level >= 'warn'"), ["level is at least warn", '""']);
+});
+
+test("a chip of a comparison is typed as one", (t) => {
+  const typed = (condition: string) => simpleOf(read(`GET events WHERE ${condition}`))!.chips.map(typedChip);
+  t.deepEqual(typed("level >= 'warn' AND @took > 5 AND value >= 10 AND value < 50 AND user != 'a'"), [
+    "level>=warn",
+    "@took>5",
+    "value>=10 value<50",
+    "-user:a",
+  ]);
+  t.deepEqual(typed("created >= TODAY AND user > 'a'"), ["", ""]);
+});
+
+test("no typed word is dropped, however many there are", (t) => {
+  const many = Array.from({ length: 400 }, (_, i) => `word${i}`);
+  const query = withTyped(read("GET events WHERE text CONTAINS 'a' AND user = 'u'"), [...many, "tag:x"].join(" "));
+  for (const word of many) t.true(query.includes(`text CONTAINS '${word}'`), word);
+  t.regex(query, /^GET events WHERE text CONTAINS 'word0' AND user = 'u' AND .* AND tag = 'x'$/);
 });
 
 test("any typed text makes a valid query, which simple mode shows", (t) => {

@@ -51,6 +51,33 @@ test("a fault before an incomplete end is found", (t) => {
   t.is(checkQuery("GET events\n  TAKE x")!.words.slice(0, 18), "Line 2, column 8: ");
 });
 
+test("what is no query yet is offered as the end of one, as a search of the text, or both", (t) => {
+  const found = (text: string) => {
+    const { fix, search, isWords } = checkQuery(text)!;
+    return [fix, search, isWords];
+  };
+  const OUT = "GET events WHERE text CONTAINS 'get' AND text CONTAINS 'out'";
+  t.deepEqual(found("get out"), [null, OUT, true]);
+  t.deepEqual(found("get event logs")[2], false);
+  const condition = "source = 'web'";
+  for (const end of [condition, `WHERE ${condition}`]) {
+    t.like(checkQuery(end), {
+      fix: `GET events WHERE ${condition}`,
+      isWords: false,
+      span: { start: 0, end: end.length },
+    });
+  }
+  t.deepEqual(found("a = b"), [
+    null,
+    "GET events WHERE text CONTAINS 'a' AND text CONTAINS '=' AND text CONTAINS 'b'",
+    false,
+  ]);
+  t.deepEqual(found("GET events WHERE sorce = 'a'"), ["source", null, false]);
+  const tooLong = checkQuery(Array.from({ length: 300 }, (_, i) => `word${i}`).join(" "))!;
+  t.like(tooLong, { search: null, isWords: false });
+  t.regex(tooLong.words, /more words than one query can hold/);
+});
+
 test("the rendered text is the typed one, with only the fault marked", (t) => {
   const texts = fc.oneof(
     fc.tuple(queries, printStyles).map(([query, style]) => printQuery(query, style)),

@@ -5,6 +5,7 @@ import {
   clauseOf,
   firstCursor,
   listQuestion,
+  namesOfColumns,
   pageQuery,
   withCondition,
   withoutClauses,
@@ -26,6 +27,14 @@ test("a range, an order and a limit in the query take precedence", (t) => {
   t.is(question.take, 50);
   t.is(pageQuery(question, firstCursor(question), 20), "GET events OCCURS(TODAY)\nSORT value DESC SKIP 5 TAKE 20");
   t.is(listQuestion("GET events SORT created", RANGE, "desc").order, "asc");
+});
+
+test("a page has whole rows, whatever columns the query names", (t) => {
+  const text = "GET events WHERE tag = 'a' COLUMNS(level, tag AS label, @'odd name') TAKE 5";
+  const question = listQuestion(text, RANGE, "desc");
+  t.is(pageQuery(question, firstCursor(question), 5), `GET events WHERE tag = 'a'\n${OCCURS} SORT created DESC TAKE 5`);
+  t.deepEqual(namesOfColumns(text), ["level", "tags", "@odd name"]);
+  t.deepEqual(namesOfColumns("GET events"), []);
 });
 
 test("clauses are found wherever they are", (t) => {
