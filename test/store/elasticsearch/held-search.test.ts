@@ -2,7 +2,7 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { pino } from "pino";
@@ -24,12 +24,12 @@ type Answers = (path: string, body: string) => boolean;
 /** Opens a store on a node that has answered at the start, and then answers some requests. */
 async function openHeld(t: ExecutionContext, answers: Answers): Promise<Store> {
   let isOpen = false;
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const { url = "" } = request;
-      if (!isOpen || answers(url, body)) answer(url, response);
-    });
-  }).listen(0, "127.0.0.1");
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { url = "" } = request;
+    const body = await text(request);
+    if (!isOpen || answers(url, body)) answer(url, response);
+  };
+  const server = createServer((request, response) => void respond(request, response)).listen(0, "127.0.0.1");
   await once(server, "listening");
   const client = createElasticsearchClient({
     nodes: [`http://127.0.0.1:${(server.address() as AddressInfo).port}`],

@@ -128,7 +128,9 @@ async function runOnVerifiedData<T>(
     const data = await verifyData(search, plan, query, names);
     if (data === null) return null;
     const compiled = compileWith(data);
-    const inDoubt = [...(compiled.doubts ?? []), ...strategies.exactness(data).doubts];
+    const { isExact, doubts } = strategies.exactness(data);
+    if (!compiled.exact || !isExact) return null;
+    const inDoubt = [...(compiled.doubts ?? []), ...doubts];
     if (inDoubt.length > 0 && (await isFound(search, and([compiled.query, or(inDoubt)])))) return null;
     return { result: await strategies.exact(compiled.query, search, data) };
   });
