@@ -12,6 +12,7 @@ import {
 } from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
+import { dataSearchesOf } from "../../query/plan.ts";
 import type { GroupPlan, ListPlan } from "../../query/plan.ts";
 import { MAX_LISTED_ATTRIBUTES } from "../store.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
@@ -50,6 +51,7 @@ import { deleteExpired } from "./write/retention.ts";
 import { BLOCK_EXCEPTION, searcherOf } from "./search/scan.ts";
 import { extentOf } from "./search/seek.ts";
 import { encodeVisit, users } from "./users.ts";
+import { WordlessData } from "./wordless-data.ts";
 import { createOperation, indexOperation, writeBulk, writeEncodedBulk } from "./write/write.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
@@ -107,9 +109,14 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   const { written, changed } = withRecovery(recovery);
   const runQuery = <T>(query: () => Promise<T>): Promise<T> =>
     translated(() => withTimeout(queryTimeout_ms, query, callerGone()));
+  const wordlessData = new WordlessData({ client, names, log });
   const runPlan = <T>(plan: ListPlan | GroupPlan, query: () => Promise<T>): Promise<T> =>
     runWithinTime(plan, {
-      run: () => runQuery(query),
+      run: () =>
+        runQuery(async () => {
+          if (dataSearchesOf(plan).length > 0) names = { ...names, dataWordless: await wordlessData.indices() };
+          return query();
+        }),
       isTooSlow: (error) => error instanceof OperationTooSlow,
       // A cluster that does not answer this either is away, and the query may be repeated.
       extentOf: () =>
