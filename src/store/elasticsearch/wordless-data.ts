@@ -59,7 +59,7 @@ export class WordlessData {
       aggs: { indices: { terms: { field: "_index", size: MAX_INDICES } } },
     });
     this.#expires_ms = performance.now() + TTL_MS;
-    const found = (aggregations?.["indices"]?.buckets ?? []).map(({ key }) => String(key));
+    const found = (aggregations?.["indices"]?.buckets ?? []).map(({ key }) => key as string);
     if (found.length === 0) return;
     this.#indices = [...known, ...found];
     log.warn(
