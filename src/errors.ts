@@ -84,10 +84,13 @@ export class LateAppend extends LoggiaError {
    * bus knows. Never rejects.
    */
   readonly isStored: Promise<boolean>;
+  /** Keys of which no record was sent, nor will be. Records of a key are sent in order. */
+  readonly unsent: ReadonlySet<string>;
 
-  constructor(message: string, options: { isStored: Promise<boolean>; cause?: unknown }) {
+  constructor(message: string, options: { isStored: Promise<boolean>; unsent?: ReadonlySet<string>; cause?: unknown }) {
     super("bus_unavailable", message, { cause: options.cause });
     this.isStored = options.isStored;
+    this.unsent = options.unsent ?? new Set();
   }
 }
 

@@ -153,11 +153,14 @@ export function withoutFailFast<T>(work: () => Promise<T>): Promise<T> {
   return context.run({ failsFast: false }, work);
 }
 
+/** Thrown by {@link withTimeout} once the time of an operation is over. */
+export class OperationTooSlow extends LoggiaError {}
+
 /**
  * Runs `work` with one timeout for all its requests together: a query may send many requests, and
  * each alone has only the client's timeout. Elasticsearch cancels the requests that are aborted.
  * @param gone fires when the client has disconnected, which aborts the work as well
- * @throws LoggiaError after the timeout: `store_unavailable` if a request was pending, otherwise
+ * @throws OperationTooSlow after the timeout: `store_unavailable` if a request was pending, otherwise
  * `overloaded`; {@link ClientGone}
  */
 export async function withTimeout<T>(timeout_ms: number, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
@@ -171,7 +174,7 @@ export async function withTimeout<T>(timeout_ms: number, work: () => Promise<T>,
   } catch (error) {
     if (isGone()) throw new ClientGone();
     if (!timeout.signal.aborted || !(error instanceof errors.RequestAbortedError)) throw error;
-    throw new LoggiaError("store_unavailable", "Elasticsearch did not respond in time", { cause: error });
+    throw new OperationTooSlow("store_unavailable", "Elasticsearch did not respond in time", { cause: error });
   } finally {
     clearTimeout(timer);
   }
@@ -185,8 +188,8 @@ export function isNearlyOver(): boolean {
   return performance.now() > (context.getStore()?.nearlyOver_ms ?? Infinity);
 }
 
-function tookTooLong(timeout_ms: number): LoggiaError {
-  return new LoggiaError(
+function tookTooLong(timeout_ms: number): OperationTooSlow {
+  return new OperationTooSlow(
     "overloaded",
     `The query took longer than ${timeout_ms / 1000} s: narrow it, for example by time`,
   );

@@ -82,3 +82,8 @@ function surrogateLast(unit: number): number {
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
+
+/** Returns whether a position lies between the two units of a code point. */
+export function isWithinPair(text: string, at: number): boolean {
+  return at > 0 && at < text.length && text.codePointAt(at - 1)! > 0xffff;
+}

@@ -242,7 +242,10 @@ export function createWriteCoalescer({
       const durable = bus.append("events", buildRecords(accepted), { deadline_ms: left_ms });
       onHandedOver();
       await durable.catch((error: unknown) => {
-        if (error instanceof LateAppend) void settleLate(accepted, error);
+        if (error instanceof LateAppend) {
+          releaseAll(accepted.filter(({ post }) => error.unsent.has(post.log)));
+          void settleLate(accepted, error);
+        }
         // A full queue of the bus has taken none of them.
         if (error instanceof LoggiaError && error.code === "overloaded") releaseAll(accepted);
         throw error;

@@ -10,6 +10,7 @@ import type { StoreAdapter } from "./store-fixture.ts";
 import { listContract } from "./store-lists.ts";
 import { longTextsContract } from "./store-long-texts.ts";
 import { marksContract } from "./store-marks.ts";
+import { nestingContract } from "./store-nesting.ts";
 import { pageContract } from "./store-pages.ts";
 import { seenContract } from "./store-seen.ts";
 import { usersContract } from "./store-users.ts";
@@ -27,6 +28,7 @@ export function storeContract(adapter: StoreAdapter): void {
   listContract(adapter);
   longTextsContract(adapter);
   groupKeyContract(adapter);
+  nestingContract(adapter);
   pageContract(adapter);
   usersContract(adapter);
   documentationContract(adapter);

@@ -13,6 +13,7 @@ import {
   translateElasticsearchError,
 } from "../../src/elasticsearch/client.ts";
 import { LoggiaError } from "../../src/errors.ts";
+import { isTooLong } from "../../src/store/elasticsearch/search/scan.ts";
 import { realEngines } from "../support/engine-kinds.ts";
 import { elasticsearchUrl } from "../support/engines.ts";
 import { uniqueName } from "../support/temporary.ts";
@@ -137,6 +138,15 @@ for (const status of [403, 429]) {
     );
   });
 }
+
+test("an answer longer than its limit is not read, and is no fault of the node", async (t) => {
+  const node = await serverOf(t, 200, elastic, { type: "x".repeat(1_000), reason: "" });
+  const client = createElasticsearchClient({ nodes: [node], log });
+  t.teardown(() => client.close());
+  const error = await t.throwsAsync(client.search({ index: "any" }, { maxResponseSize: 500 }));
+  t.true(isTooLong(error));
+  await client.search({ index: "any" }, { maxResponseSize: 5_000 });
+});
 
 test("a request that waits too long is unavailable, not internal", async (t) => {
   const server = createServer(() => {});

@@ -8,7 +8,7 @@ import { createDeletionLog } from "../../src/bus/deletions.ts";
 import { openSqliteBus } from "../../src/bus/sqlite/sqlite.ts";
 import { openSqliteDocuments } from "../../src/catalog/documents/sqlite.ts";
 import type { Documents } from "../../src/catalog/documents/documents.ts";
-import { LoggiaError } from "../../src/errors.ts";
+import { LateAppend, LoggiaError } from "../../src/errors.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { createIdSource, type EventId } from "../../src/events/id.ts";
@@ -239,19 +239,22 @@ function freezable(documents: Documents): { readonly keys: Documents; isFrozen: 
   return node;
 }
 
-test("a key whose batch was not handed to the bus is free at once, for every process", async (t) => {
-  const { bus, documents, clock, start } = await house(t, 40_000);
-  const full: Pick<Bus, "append"> = {
-    append: () => Promise.reject(new LoggiaError("overloaded", "Too many records are waiting")),
-  };
-  const one = start(full);
-  await t.throwsAsync(one("k", ["a"]), { message: "Too many records are waiting" });
-  clock.now_ms += 1;
-  const name = createHash("sha256").update("shop\none\nk").digest("base64url");
-  await until(async () => (await documents.read(name))?.body === null, { what: "the key to be freed" });
-  const { first } = await start()("k", ["b"]);
-  t.deepEqual(await idsOn(bus), [first]);
-});
+for (const error of [
+  new LoggiaError("overloaded", "Too many records are waiting"),
+  new LateAppend("Too many records are waiting", { isStored: Promise.resolve(false), unsent: new Set(["shop"]) }),
+]) {
+  test(`a key whose batch was not handed to the bus is free at once, for every process: ${error.code}`, async (t) => {
+    const { bus, documents, clock, start } = await house(t, 40_000);
+    const full: Pick<Bus, "append"> = { append: () => Promise.reject(error) };
+    const one = start(full);
+    await t.throwsAsync(one("k", ["a"]), { message: "Too many records are waiting" });
+    clock.now_ms += 1;
+    const name = createHash("sha256").update("shop\none\nk").digest("base64url");
+    await until(async () => (await documents.read(name))?.body === null, { what: "the key to be freed" });
+    const { first } = await start()("k", ["b"]);
+    t.deepEqual(await idsOn(bus), [first]);
+  });
+}
 
 test("a key is free after a reservation that arrived though its write seemed to fail", async (t) => {
   const { bus, documents, clock, start } = await house(t, 40_000);

@@ -359,3 +359,18 @@ test("lines that await the outcome of a late append settle by it, all others at 
     else await t.throwsAsync(waiting, { instanceOf: LateAppend });
   }
 });
+
+test("ids are released at once if the bus sent no record of their log before its deadline", async (t) => {
+  const isStored = Promise.resolve(false);
+  const late: Pick<Bus, "append"> = {
+    append: () => Promise.reject(new LateAppend("late", { isStored, unsent: new Set([SHOP]) })),
+  };
+  const coalescer = createWriteCoalescer({ bus: late, ids: createIdSource(), ...BOUNDS });
+  const released: string[] = [];
+  const line = lineOf(encodeFields(EVENT));
+  const posts = [SHOP, ATTIC].map((log) =>
+    coalescer.submitLines(log, [line], { reserve: async () => {}, release: () => void released.push(log) }),
+  );
+  for (const post of posts) await t.throwsAsync(post, { instanceOf: LateAppend });
+  t.deepEqual(released, [SHOP]);
+});

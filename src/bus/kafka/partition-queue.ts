@@ -17,15 +17,25 @@ export class Append {
   refusal: string | null = null;
   settled = false;
   readonly #outcome = Promise.withResolvers<boolean>();
+  /** Keys of records that were taken to be sent. */
+  readonly #begun = new Set<string>();
 
-  constructor(records: number, deadline_ms: number, resolve: () => void, reject: (error: LoggiaError) => void) {
-    this.#remaining = records;
+  constructor(
+    records: readonly NewRecord[],
+    deadline_ms: number,
+    resolve: () => void,
+    reject: (error: LoggiaError) => void,
+  ) {
+    this.#remaining = records.length;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(() => {
+      if (this.#begun.size === 0) this.#outcome.resolve(false);
       this.#fail(
         new LateAppend(this.#timeoutMessage(Math.round(deadline_ms)), {
           isStored: this.#outcome.promise,
+          // Records that are still queued are dropped.
+          unsent: new Set(records.map(({ key }) => key)).difference(this.#begun),
           cause: new Error(this.reason),
         }),
       );
@@ -36,6 +46,11 @@ export class Append {
   #timeoutMessage(deadline_ms: number): string {
     const message = `Kafka did not store the records within ${deadline_ms} ms`;
     return this.refusal === null ? message : `${message}: ${this.refusal}`;
+  }
+
+  /** Called when a record is taken to be sent. */
+  begin({ key }: NewRecord): void {
+    this.#begun.add(key);
   }
 
   recordDone(): void {
@@ -147,6 +162,7 @@ export class PartitionQueue {
       items.push(item);
     }
     this.#queue.splice(0, items.length + timedOut.length);
+    for (const { record, append } of items) append.begin(record);
     this.#options.released(timedOut);
     this.isBusy = items.length > 0;
     return items;

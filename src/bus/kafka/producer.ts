@@ -83,7 +83,7 @@ export class KafkaProducer {
     this.#size_bytes += size_bytes;
     const queues = this.#queues.get(topic) ?? [];
     return new Promise((resolve, reject) => {
-      const append = new Append(records.length, deadline_ms, resolve, reject);
+      const append = new Append(records, deadline_ms, resolve, reject);
       for (const record of records) queues[this.#partition(topic, record.key, queues.length)]?.push({ record, append });
       this.#schedule();
     });

@@ -4,7 +4,7 @@ import { numberOf } from "../../events/attributes.ts";
 import type { AcceptedEvent, Geo } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { distinctTags, NO_TAGS } from "../../events/tags.ts";
-import { characters, wellFormed } from "../../events/text.ts";
+import { characters, isWithinPair, wellFormed } from "../../events/text.ts";
 import { PAIR_PREFIX, readFormAttributes } from "./attributes.ts";
 import type { FormFields } from "./attributes.ts";
 import { readFormCreated } from "./created.ts";
@@ -105,11 +105,34 @@ const UNIT_MAX_BYTES = 6;
 
 /** Returns what was posted, or of a text beyond all limits its beginning. */
 function storable(posted: string): string {
-  const least_units = Math.floor(POSTED_MAX_BYTES / UNIT_MAX_BYTES);
-  if (posted.length <= least_units) return posted;
-  const mayFit = posted.length <= POSTED_MAX_BYTES;
-  if (mayFit && Buffer.byteLength(JSON.stringify(posted)) <= POSTED_MAX_BYTES) return posted;
-  return wellFormed(`${posted.slice(0, least_units)}…`);
+  if (posted.length * UNIT_MAX_BYTES <= POSTED_MAX_BYTES) return posted;
+  const end = endWithin(posted, POSTED_MAX_BYTES);
+  return end === posted.length ? posted : wellFormed(`${posted.slice(0, end)}…`);
+}
+
+/** Units of a text that are counted at once. */
+const COUNTED_UNITS = 16_384;
+
+/** Returns the length of the longest beginning of a text that takes at most so many bytes in JSON. */
+function endWithin(text: string, most_bytes: number): number {
+  let left_bytes = most_bytes;
+  // Pieces are halved where one is too large, which counts the units of the last one alone.
+  let units = COUNTED_UNITS;
+  for (let start = 0; start < text.length;) {
+    const end = Math.min(start + units, text.length);
+    const piece = text.slice(start, isWithinPair(text, end) ? end + 1 : end);
+    const size_bytes = sizeInJson_bytes(piece);
+    if (size_bytes <= left_bytes) {
+      left_bytes -= size_bytes;
+      start += piece.length;
+    } else if (units === 1) return start;
+    else units /= 2;
+  }
+  return text.length;
+}
+
+function sizeInJson_bytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) - 2;
 }
 
 /** Returns a posted form as JSON of any length. Take its keys away first: {@link withoutKeys}. */

@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { StoredEvent } from "../../events/event.ts";
+import type { EventExtent } from "../within-time.ts";
 import type { AttributeColumns } from "./attributes.ts";
 import type { BlockIndex } from "./blocks/block-index.ts";
 import type { LogNumbers } from "./logs.ts";
@@ -36,13 +37,6 @@ const EARLY_MS = 86_400_000;
 
 /** How long the extent of events stays valid. Events expire, the oldest first. */
 const EXTENT_TTL_MS = 60_000;
-
-/**
- * Approximate number of events and range of their times. Events of the last minute may be missing,
- * or included although they are gone or were not written. Times are milliseconds since the Unix
- * epoch.
- */
-export type EventExtent = { readonly count: number; readonly first: number; readonly last: number };
 
 /**
  * Statistics about all stored events.
@@ -125,7 +119,10 @@ export class ColumnStatistics {
     return this.#known.size + this.attributes.version;
   }
 
-  /** Returns the approximate extent of events. */
+  /**
+   * Returns the approximate extent of events. Those of the last minute may be missing, or included
+   * although they are gone or were not written.
+   */
   async extent(connection: DuckDBConnection): Promise<EventExtent> {
     if (performance.now() > this.#extentExpires_ms) {
       this.#extentExpires_ms = performance.now() + EXTENT_TTL_MS;

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 
 import { callerGone } from "../../caller-context.ts";
 import {
+  OperationTooSlow,
   withTimeout,
   withoutFailFast,
   pingElasticsearch,
@@ -11,8 +12,11 @@ import {
 } from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
+import { dataSearchesOf } from "../../query/plan.ts";
+import type { GroupPlan, ListPlan } from "../../query/plan.ts";
 import { MAX_LISTED_ATTRIBUTES } from "../store.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
+import { runWithinTime } from "../within-time.ts";
 import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
 import { ColumnsOfLogs } from "./columns.ts";
 import { DistinctHints } from "./groups/distinct.ts";
@@ -21,7 +25,7 @@ import { attributeNames, fields } from "./search/fields.ts";
 import { readParts } from "./rebuild/generations.ts";
 import { group } from "./groups/group.ts";
 import { list, rows } from "./search/list.ts";
-import { earlierIndices, namesIn, wordlessIndices } from "./mapping.ts";
+import { earlierIndices, indexOf, namesIn, wordlessIndices } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { putTemplates } from "./templates.ts";
 import type { IndexOptions } from "./templates.ts";
@@ -44,8 +48,10 @@ import { ElasticsearchEvents, operationsOf } from "./write/prepared.ts";
 import { rebuild } from "./rebuild/rebuild.ts";
 import { reclassify } from "./write/reclassify.ts";
 import { deleteExpired } from "./write/retention.ts";
-import { BLOCK_EXCEPTION } from "./search/scan.ts";
+import { BLOCK_EXCEPTION, searcherOf } from "./search/scan.ts";
+import { extentOf } from "./search/seek.ts";
 import { encodeVisit, users } from "./users.ts";
+import { WordlessData } from "./wordless-data.ts";
 import { createOperation, indexOperation, writeBulk, writeEncodedBulk } from "./write/write.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
@@ -67,6 +73,8 @@ export type ElasticsearchStoreOptions = IndexOptions & {
 };
 
 const QUERY_TIMEOUT_MS = 30_000;
+/** Timeout of the question for the range of events that a query was too slow for. */
+const EXTENT_TIMEOUT_MS = 5_000;
 
 /**
  * Opens the store in Elasticsearch: plain monthly indices, created from templates, for any number
@@ -101,6 +109,21 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   const { written, changed } = withRecovery(recovery);
   const runQuery = <T>(query: () => Promise<T>): Promise<T> =>
     translated(() => withTimeout(queryTimeout_ms, query, callerGone()));
+  const wordlessData = new WordlessData({ client, names, log });
+  const runPlan = <T>(plan: ListPlan | GroupPlan, query: () => Promise<T>): Promise<T> =>
+    runWithinTime(plan, {
+      run: () =>
+        runQuery(async () => {
+          if (dataSearchesOf(plan).length > 0) names = { ...names, dataWordless: await wordlessData.indices() };
+          return query();
+        }),
+      isTooSlow: (error) => error instanceof OperationTooSlow,
+      // A cluster that does not answer this either is away, and the query may be repeated.
+      extentOf: () =>
+        withTimeout(EXTENT_TIMEOUT_MS, () => extentOf(searcherOf(client, indexOf(names, plan.from)), plan)).catch(
+          () => null,
+        ),
+    });
   return {
     prepareEvents: () => new ElasticsearchEvents(names.eventsOf, columns),
     writeEvents: (events) => written(writeEncodedBulk(client, operationsOf(events))),
@@ -115,9 +138,9 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     writeDeletions: (deletions) => written(writeDeletions(client, names, deletions)),
     nextOffset: async () => null,
 
-    list: (plan, { countUpTo = Infinity } = {}) => runQuery(() => list(client, names, plan, countUpTo)),
-    rows: (plan) => runQuery(() => rows(client, names, plan)),
-    group: (plan) => runQuery(() => group(client, names, plan, hints)),
+    list: (plan, { countUpTo = Infinity } = {}) => runPlan(plan, () => list(client, names, plan, countUpTo)),
+    rows: (plan) => runPlan(plan, () => rows(client, names, plan)),
+    group: (plan) => runPlan(plan, () => group(client, names, plan, hints)),
     users: (plan) => runQuery(() => users(client, names, plan)),
     fields: (query) => runQuery(() => fields(client, names, query, { most: listedAttributes })),
     attributeNames: (key) => runQuery(() => attributeNames(client, names, key, listedAttributes)),

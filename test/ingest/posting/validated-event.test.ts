@@ -4,7 +4,10 @@ import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { parseForm } from "../../../src/http/form.ts";
 import { KeyMask } from "../../../src/ingest/posting/key-mask.ts";
 import { describeForm, errorEvent, validateEvent, withoutKeys } from "../../../src/ingest/posting/validated-event.ts";
+import { holdOfBest_ms } from "../../support/turns.ts";
 
+/** How long an error event may block the event loop, in processor time. */
+const HOLD_LIMIT_MS = 10;
 const NOW_MS = Date.UTC(2026, 10, 22);
 
 function read(form: string) {
@@ -113,6 +116,24 @@ test("an error event lists the faults and keeps the posted form without its key"
   t.deepEqual(valid.tags, ["error", "bad-event"]);
   t.is(valid.source, "event-log");
   t.is(valid.data, '{"text":"hello","value":["x","z"],"__proto__":"y"}');
+});
+
+test("an error event keeps of a text beyond all limits what fits one record of the bus", async (t) => {
+  const most_bytes = 900_000;
+  for (const piece of ["plain text; ", 'a "quoted"\n\tline\u0001 ', "Überlauf ", "日本語", "x😀"]) {
+    const posted = piece.repeat(Math.ceil(1_500_000 / piece.length));
+    let kept = "";
+    const hold_ms = await holdOfBest_ms(HOLD_LIMIT_MS, async () => void (kept = errorEvent("event", [], posted).data!));
+    t.true(hold_ms < HOLD_LIMIT_MS, `the process was held for ${Math.round(hold_ms)} ms`);
+    const beginning = kept.slice(0, -1);
+    t.is(kept, `${beginning}…`);
+    t.true(posted.startsWith(beginning), piece);
+    const size_bytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) - 2;
+    t.true(size_bytes(beginning) <= most_bytes, piece);
+    const next = String.fromCodePoint(posted.codePointAt(beginning.length)!);
+    t.true(size_bytes(beginning + next) > most_bytes, piece);
+    t.is(errorEvent("event", [], beginning).data, beginning);
+  }
 });
 
 test("created is read as in a batch, with digits as milliseconds", (t) => {

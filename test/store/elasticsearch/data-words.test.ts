@@ -138,6 +138,26 @@ if (realEngines) {
     for (const where of asked) await agree(t, upgraded, [...before, ...after], where);
   });
 
+  test("data: what a process of an earlier release writes into an index of this one is found", async (t) => {
+    const mixed = uniqueName("mixed");
+    t.teardown(() => remove(mixed));
+    const upgraded = await openElasticsearchStore({ client, namespace: mixed, log });
+    const own = newLog();
+    const some = events
+      .slice(0, 203)
+      .map(({ data, source, user, value }, i) =>
+        event(own, { created: MORNING + i * 60_000, data, source, user, value }),
+      );
+    const [ours, theirs] = [some.filter((_, i) => i % 3 === 0), some.filter((_, i) => i % 3 !== 0)];
+    await write(t, upgraded, ours);
+    const operations = theirs.flatMap((one) => [
+      { create: { _index: namesIn(mixed).eventsOf(one.id), _id: one.id } },
+      encodedByLayout3(one),
+    ]);
+    t.false((await client.bulk({ operations, refresh: true })).errors);
+    for (const where of asked) await agree(t, upgraded, some, where);
+  });
+
   /** Creates an index of layout 3, in which the words of data are not indexed. */
   async function makeEarlierIndex(index: string, alias: string): Promise<void> {
     await putTemplates(client, namesIn(alias.replace(/-events$/, "")), {});

@@ -15,15 +15,21 @@ import { toRe2 } from "./regexp.ts";
 import type { Re2Expression } from "./regexp.ts";
 import { splitId, TAG_SEPARATOR } from "../database/schema.ts";
 
+/** Returns SQL of several conditions, none of which is NULL. */
+type Join = (word: "and" | "or", conditions: readonly string[]) => string;
+
 /** Compiles a condition to SQL. The result is never NULL, so that `not` is the plain complement. */
-export function condition(where: Condition, bind: Binder): string {
+export function condition(where: Condition, bind: Binder, join: Join = byWord): string {
   switch (where.kind) {
     case "and":
-      return joined(where.conditions, "and", "true", bind);
     case "or":
-      return joined(where.conditions, "or", "false", bind);
+      if (where.conditions.length === 0) return where.kind === "and" ? "true" : "false";
+      return join(
+        where.kind,
+        where.conditions.map((part) => condition(part, bind, join)),
+      );
     case "not":
-      return `not ${condition(where.condition, bind)}`;
+      return `not ${condition(where.condition, bind, join)}`;
     case "text":
     case "in":
     case "contains":
@@ -51,9 +57,27 @@ export function condition(where: Condition, bind: Binder): string {
   throw unknown(where satisfies never);
 }
 
-function joined(conditions: readonly Condition[], word: "and" | "or", empty: string, bind: Binder): string {
-  if (conditions.length === 0) return empty;
-  return `(${conditions.map((part) => condition(part, bind)).join(` ${word} `)})`;
+const byWord: Join = (word, conditions) => `(${conditions.join(` ${word} `)})`;
+
+/** Nesting from which DuckDB plans a column of conditions in seconds, by a power of the nesting. */
+const DEEP = 8;
+
+/** Compiles a condition to SQL for a column. */
+export function conditionColumn(where: Condition, bind: Binder): string {
+  return condition(where, bind, nestingOf(where) > DEEP ? byCase : byWord);
+}
+
+/** Joins conditions so that DuckDB does not look for parts that several of them share. */
+const byCase: Join = (word, conditions) => {
+  const [decisive, otherwise] = word === "and" ? ["not ", "true"] : ["", "false"];
+  const cases = conditions.map((each) => `when ${decisive}${each} then ${word === "or"}`);
+  return `(case ${cases.join(" ")} else ${otherwise} end)`;
+};
+
+function nestingOf(where: Condition): number {
+  if (where.kind === "not") return 1 + nestingOf(where.condition);
+  if (where.kind !== "and" && where.kind !== "or") return 0;
+  return 1 + where.conditions.reduce((most, part) => Math.max(most, nestingOf(part)), 0);
 }
 
 function compareColumn(field: TextField, where: TextComparison, bind: Binder): string {

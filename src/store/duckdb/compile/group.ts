@@ -4,7 +4,7 @@ import type { Aggregate, GroupPlan, HavingCondition, NumberSource } from "../../
 import { Binder, directed, unknown } from "./binder.ts";
 import type { Statement } from "./binder.ts";
 import { eventsOf, filter } from "./compile.ts";
-import { condition } from "./condition.ts";
+import { conditionColumn } from "./condition.ts";
 import { keyOf } from "./key.ts";
 import type { Key } from "./key.ts";
 import { firstOfField, numbersOf, valuesOfField } from "./aggregate-input.ts";
@@ -136,7 +136,7 @@ class Columns {
       case "count": {
         if (aggregate.where === null)
           return () => (this.#severals().length === 0 ? "count(*)" : "count(*) filter (where counted)");
-        const name = `c${this.#conditions.push(condition(aggregate.where, this.#bind)) - 1}`;
+        const name = `c${this.#conditions.push(conditionColumn(aggregate.where, this.#bind)) - 1}`;
         return () => `count(*) filter (where ${name})`;
       }
       case "avg":

@@ -16,7 +16,8 @@ import {
 } from "../compile/compile.ts";
 import type { Span } from "../compile/compile.ts";
 import { transaction } from "../database/transaction.ts";
-import type { ColumnStatistics, QuerySchema, EventExtent } from "../column-statistics.ts";
+import type { ColumnStatistics, QuerySchema } from "../column-statistics.ts";
+import type { EventExtent } from "../../within-time.ts";
 import { toRows } from "./read.ts";
 import type { CachedTimes } from "./list-times-cache.ts";
 import { joinId } from "../database/schema.ts";

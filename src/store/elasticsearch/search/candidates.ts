@@ -16,20 +16,25 @@ import type { Document } from "../document.ts";
 import { YieldingTest } from "./yielding-test.ts";
 import type { Names } from "../mapping.ts";
 import { ALL, and, or } from "./queries.ts";
-import { isFound, scan, searcherOf, totalOf, withPointInTime } from "./scan.ts";
+import { isFound, isTooLong, scan, searcherOf, totalOf, withPointInTime } from "./scan.ts";
 import type { Hit, Request, Searcher } from "./scan.ts";
 import { createMultiSearcher } from "./multi-search.ts";
-import { DataReading } from "./data-reading.ts";
+import { DataReading, lengthOf, nextBatch } from "./data-reading.ts";
 import { verifyData } from "./verified-data.ts";
 import { nameOfSearch, provideData, testOfEvents } from "./verify.ts";
 
-const BATCH = 2000;
+const MOST_BATCH = 2000;
+/** Events that are read at once before the length of any is known. */
+const FIRST_BATCH = 100;
 /**
  * Number of events up to which testing those that the index of words finds is faster than searching
  * all texts of the index. The first of them are read together with their number.
  */
 const FEW = 2000;
 const FIRST = 500;
+/** Length of their documents, in bytes and in characters, beyond which they are read in batches. */
+const FEW_BYTES = 16_000_000;
+const FEW_LENGTH = 8_000_000;
 
 /** Source filter of a search; `true` returns everything. */
 type Source = true | { readonly includes: string[] } | { readonly excludes: string[] };
@@ -128,30 +133,50 @@ async function runOnVerifiedData<T>(
     const data = await verifyData(search, plan, query, names);
     if (data === null) return null;
     const compiled = compileWith(data);
-    const inDoubt = [...(compiled.doubts ?? []), ...strategies.exactness(data).doubts];
+    const { isExact, doubts } = strategies.exactness(data);
+    if (!compiled.exact || !isExact) return null;
+    const inDoubt = [...(compiled.doubts ?? []), ...doubts];
     if (inDoubt.length > 0 && (await isFound(search, and([compiled.query, or(inDoubt)])))) return null;
     return { result: await strategies.exact(compiled.query, search, data) };
   });
 }
 
-/** Reads a plan's rows by a wider query. Returns null if there are too many events to test. */
+/**
+ * Reads a plan's rows by a wider query. Returns null if there are too many events to test, or if
+ * they are too long.
+ */
 async function readFew(
   plan: ListPlan | GroupPlan,
   query: Query,
   { client, index, sort, source }: Strategies<unknown>["few"],
 ): Promise<EventRow[] | null> {
+  const limits = { maxResponseSize: FEW_BYTES };
   const search = async (request: Request): Promise<Found> => {
-    const answer = await searcherOf(client, index)(request);
+    const answer = await searcherOf(client, index, limits)(request);
     return { hits: answer.hits.hits, total: totalOf(answer) };
   };
   const request = { query, sort: sort ?? ["_doc"], _source: source, track_total_hits: FEW + 1 };
   const first = { ...request, size: FIRST };
-  let found = (sort === undefined ? await searchEachIndex(client, index, first) : null) ?? (await search(first));
-  if (found.total > found.hits.length && found.total <= FEW) found = await search({ ...request, size: FEW });
-  if (found.total > found.hits.length) return null;
-  const rows: EventRow[] = [];
-  for await (const row of matchingRows(plan, [found.hits])) rows.push(row);
-  return rows;
+  try {
+    let found =
+      (sort === undefined ? await searchEachIndex(client, index, first, limits) : null) ?? (await search(first));
+    if (found.total > found.hits.length && found.total <= FEW && areShort(found)) {
+      found = await search({ ...request, size: FEW });
+    }
+    if (found.total > found.hits.length) return null;
+    const rows: EventRow[] = [];
+    for await (const row of matchingRows(plan, [found.hits])) rows.push(row);
+    return rows;
+  } catch (error) {
+    if (!isTooLong(error)) throw error;
+    return null;
+  }
+}
+
+/** Whether the documents of some hits are so short that all of these can be read at once. */
+function areShort({ hits, total }: Found): boolean {
+  const length = hits.reduce((sum, hit) => sum + lengthOf(hit), 0);
+  return (length / Math.max(1, hits.length)) * total <= FEW_LENGTH;
 }
 
 /** Yields the events among hits that pass a plan's filters, and yields the thread in between. */
@@ -224,7 +249,10 @@ export async function* verified(
     );
   }
   if (isByData) yield* matchingRowsByData(plan, reading, sort);
-  else yield* matchingRows(plan, scan(search, { query, sort, batch: BATCH, source: ROW_SOURCE }));
+  else {
+    const next = (hits: readonly Hit[]): number => nextBatch(hits, MOST_BATCH);
+    yield* matchingRows(plan, scan(search, { query, sort, batch: FIRST_BATCH, nextBatch: next, source: ROW_SOURCE }));
+  }
 }
 
 /** Whether an expression exceeds Lucene's limit of cost or, in foreign indices, of length. */

@@ -14,7 +14,7 @@ import { ODD_TEXT, SEEN } from "../document.ts";
 import type { EarlierIndices } from "../mapping.ts";
 import { doubtOfData, doubtOfEarlier, lacksNumbers } from "../text-index/doubts.ts";
 import { compileNear, compileWithin } from "./geo.ts";
-import { ALL, and, anyOf, conjuncts, not, NOTHING, or } from "./queries.ts";
+import { ALL, and, anyOf, conjuncts, levelsOf, not, NOTHING, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "../text-index/regexp.ts";
 import type { LuceneRegexp } from "../text-index/regexp.ts";
@@ -42,8 +42,11 @@ export type ByWords = {
   readonly wordless: readonly string[];
 };
 
-/** Elasticsearch rejects boolean queries deeper than 30. Below this depth anything may match. */
-const MAX_DEPTH = 24;
+/**
+ * Levels of a plan's filters. Elasticsearch rejects queries of more than 30, and searches put up to
+ * three around the filters. What lies deeper may match anything.
+ */
+const MAX_LEVELS = 27;
 
 /** What queries are compiled for. */
 export type CompileOptions = EarlierIndices & { readonly verifiedData?: VerifiedData };
@@ -132,14 +135,20 @@ export function compileAlone(where: Condition, options: CompileOptions, from: Re
 
 /** Pushes negations down to the comparisons, so that a wider query stays wider everywhere. */
 function compileCondition(condition: Condition, context: ConditionContext, mode: Mode): Compiled {
+  if (condition.kind === "and" || condition.kind === "or") return compileMany(condition, context, mode);
+  if (condition.kind === "not") {
+    return compileCondition(condition.condition, { ...context, negated: !context.negated }, mode);
+  }
+  const compiled = compileLeaf(condition, context, mode);
+  return context.depth + levelsOf(compiled.query) <= MAX_LEVELS ? compiled : { query: ALL, exact: false };
+}
+
+type Leaf = Exclude<Condition, { kind: "and" | "or" | "not" }>;
+
+function compileLeaf(condition: Leaf, context: ConditionContext, mode: Mode): Compiled {
   const { negated } = context;
   const { earlier } = context.options;
   switch (condition.kind) {
-    case "and":
-    case "or":
-      return compileMany(condition, context, mode);
-    case "not":
-      return compileCondition(condition.condition, { ...context, negated: !negated }, mode);
     case "contains":
     case "matches":
       if (isDataSearch(condition)) return compileDataSearch(condition, context, mode);
@@ -186,7 +195,6 @@ function compileMany(
 ): Compiled {
   const inAnd = (condition.kind === "and") !== context.negated;
   const depth = inAnd === context.inAnd ? context.depth : context.depth + 1;
-  if (depth > MAX_DEPTH) return { query: ALL, exact: false };
   const parts = condition.conditions.map((part) => compileCondition(part, { ...context, inAnd, depth }, mode));
   const queries = parts.map((part) => part.query);
   const doubts = parts.flatMap((part) => part.doubts ?? []);
@@ -197,7 +205,7 @@ function compileMany(
   };
 }
 
-type Comparison = Exclude<Condition, { kind: "and" | "or" | "not" | "contains" | "matches" | "geo-near" }>;
+type Comparison = Exclude<Leaf, { kind: "contains" | "matches" | "geo-near" }>;
 
 function compileComparison(condition: Comparison): Query {
   switch (condition.kind) {
@@ -285,8 +293,9 @@ function compileDataSearch(
   mode: Mode,
 ): Compiled {
   const verified = options.verifiedData?.get(nameOfSearch(condition));
-  if (verified !== undefined) return { query: negated ? not(verified) : verified, exact: true };
-  const isIndexed = !isOfCopies && mode !== "broad" && depth <= MAX_DEPTH_OF_WORDS;
+  const isShallow = depth <= MAX_DEPTH_OF_WORDS;
+  if (verified !== undefined && isShallow) return { query: negated ? not(verified) : verified, exact: true };
+  const isIndexed = !isOfCopies && mode !== "broad" && isShallow;
   const { certain, candidates } = findData(condition, isIndexed, options);
   const doubt = doubtOfData(options.dataWordless);
   if (certain === null) return { query: negated ? ALL : candidates, exact: false };

@@ -1,4 +1,4 @@
-import { fold } from "../../../events/text.ts";
+import { fold, isWithinPair } from "../../../events/text.ts";
 
 /** Units of a text that are folded at once. */
 const PIECE = 8_192;
@@ -36,9 +36,4 @@ export class ContainedText {
     }
     return false;
   }
-}
-
-/** Returns whether a position lies between the two units of a code point. */
-function isWithinPair(text: string, at: number): boolean {
-  return at > 0 && at < text.length && text.codePointAt(at - 1)! > 0xffff;
 }

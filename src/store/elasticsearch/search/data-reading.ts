@@ -50,7 +50,7 @@ export class DataReading {
 
   /** Yields the documents in order. @throws LoggiaError `too_wide` if there are too many */
   async *batches(sort: Sort): AsyncGenerator<readonly Document[]> {
-    const options = { query: this.#query, sort, batch: FIRST_BATCH, nextBatch, source: this.#source };
+    const options = { query: this.#query, sort, batch: FIRST_BATCH, nextBatch: nextOfData, source: this.#source };
     for await (const hits of scan(this.#search, options)) {
       this.#read += hits.length;
       if (this.#read > MAX_READ_EVENTS) throw await this.tooManyEvents();
@@ -84,13 +84,23 @@ function documentOf({ _source: source }: Hit): Document {
   return source as Document;
 }
 
-function nextBatch(hits: readonly Hit[]): number {
-  const lengths = hits.map((hit) => lengthOf(documentOf(hit)));
+function nextOfData(hits: readonly Hit[]): number {
+  return nextBatch(hits, MOST_BATCH);
+}
+
+/** Returns the size of the next batch after some hits, at most `most`. */
+export function nextBatch(hits: readonly Hit[], most: number): number {
+  const lengths = hits.map(lengthOf);
   const mean = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
-  const batch = Math.min(MOST_BATCH, BATCH_LENGTH / mean, LONGEST_BATCH_LENGTH / Math.max(...lengths));
+  const batch = Math.min(most, BATCH_LENGTH / mean, LONGEST_BATCH_LENGTH / Math.max(...lengths));
   return Math.max(1, Math.floor(batch));
 }
 
-function lengthOf({ data = "", text = "", attributes = "" }: Document): number {
-  return data.length + text.length + attributes.length + 200;
+/** Returns the approximate number of characters of a document, as it was read. */
+export function lengthOf(hit: Hit): number {
+  const { data = "", text = "", pattern = "", attributes = "", folded, indexed } = documentOf(hit);
+  const words = (folded?.text?.length ?? 0) + (folded?.digits?.length ?? 0) + (folded?.dataDigits?.length ?? 0);
+  // Indexed attributes hold their values up to three times.
+  const copies = indexed === undefined ? 0 : 3 * attributes.length;
+  return data.length + text.length + pattern.length + attributes.length + words + copies + 200;
 }

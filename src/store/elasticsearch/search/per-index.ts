@@ -1,7 +1,7 @@
 import type { Client } from "@elastic/elasticsearch";
 
 import { retryTransient, totalOf } from "./scan.ts";
-import type { Hit, Request } from "./scan.ts";
+import type { AnswerLimits, Hit, Request } from "./scan.ts";
 
 /**
  * Number of indices beyond which they are searched together. The second round then costs little
@@ -26,7 +26,12 @@ export type Found = { readonly hits: readonly Hit[]; readonly total: number };
  * @returns null if the alias has one index or many, or other indices than those cached: the caller
  * then searches the alias as a whole, which also reports errors of an index
  */
-export async function searchEachIndex(client: Client, alias: string, request: Request): Promise<Found | null> {
+export async function searchEachIndex(
+  client: Client,
+  alias: string,
+  request: Request,
+  limits: AnswerLimits = {},
+): Promise<Found | null> {
   const indices = await indicesOf(client, alias);
   if (indices.length < 2 || indices.length > FEW_INDICES) return null;
   const header = { ignore_unavailable: true, allow_no_indices: true, allow_partial_search_results: false };
@@ -35,7 +40,7 @@ export async function searchEachIndex(client: Client, alias: string, request: Re
   const others = [`${alias}-2*`, ...indices.map((index) => `-${index}`)];
   const places = [...indices, others];
   const { responses } = await retryTransient(() =>
-    client.msearch({ searches: places.flatMap((index) => [{ ...header, index }, body]) }),
+    client.msearch({ searches: places.flatMap((index) => [{ ...header, index }, body]) }, limits),
   );
   const answers = responses.flatMap((answer) => ("error" in answer ? [] : [answer]));
   if (answers.length < places.length) return null;

@@ -32,6 +32,12 @@ export function conjuncts(query: Query): Query[] {
   return Array.isArray(filter) && others === undefined ? (filter as Query[]) : [query];
 }
 
+/** Returns how many levels a query has: one for each query that contains another, and the last. */
+export function levelsOf({ bool }: Query): number {
+  const parts = [bool?.filter, bool?.must_not, bool?.should].flatMap((part) => (part ?? []) as Query | Query[]);
+  return 1 + parts.reduce((most, part) => Math.max(most, levelsOf(part)), 0);
+}
+
 export function or(queries: readonly Query[]): Query {
   const parts = queries.flatMap((query) => {
     if (query.match_none) return [];

@@ -54,17 +54,28 @@ export type Stats = {
   readonly max: number | null;
 };
 
-export function searcherOf(client: Client, index: string): Searcher {
+/** Limits of an answer; see {@link isTooLong}. */
+export type AnswerLimits = { readonly maxResponseSize?: number };
+
+export function searcherOf(client: Client, index: string, limits: AnswerLimits = {}): Searcher {
   return (request) =>
     retryTransient(() =>
-      client.search({
-        ...request,
-        index,
-        ignore_unavailable: true,
-        allow_no_indices: true,
-        allow_partial_search_results: false,
-      }),
+      client.search(
+        {
+          ...request,
+          index,
+          ignore_unavailable: true,
+          allow_no_indices: true,
+          allow_partial_search_results: false,
+        },
+        limits,
+      ),
     );
+}
+
+/** Whether an answer was not read because it is longer than its {@link AnswerLimits}. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof errors.RequestAbortedError && error.message.includes("bigger than the maximum allowed");
 }
 
 /**

@@ -1,6 +1,8 @@
-import type { Direction } from "../../../query/plan.ts";
+import type { Direction, ListPlan } from "../../../query/plan.ts";
+import type { EventExtent } from "../../within-time.ts";
 import type { Query } from "./compile.ts";
-import { WINDOW } from "./scan.ts";
+import { anyOf } from "./queries.ts";
+import { totalOf, WINDOW } from "./scan.ts";
 import type { Searcher } from "./scan.ts";
 
 /** Number of buckets per step. Four steps narrow a year to the millisecond. */
@@ -81,6 +83,16 @@ export async function rangeOf(search: Searcher, query?: Query): Promise<Range | 
   const first = aggregations?.["first"]?.value ?? null;
   const last = aggregations?.["last"]?.value ?? null;
   return first === null || last === null ? null : { first, last };
+}
+
+/** Returns the extent of the events of logs. */
+export async function extentOf(search: Searcher, { logs }: Pick<ListPlan, "logs">): Promise<EventExtent> {
+  const query = anyOf("log", logs);
+  const [range, counted] = await Promise.all([
+    rangeOf(search, query),
+    search({ query, size: 0, track_total_hits: true }),
+  ]);
+  return { count: totalOf(counted), first: range?.first ?? Infinity, last: range?.last ?? -Infinity };
 }
 
 function within(query: Query, range: Range): Query {

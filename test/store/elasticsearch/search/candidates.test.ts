@@ -1,3 +1,5 @@
+import type { Client } from "@elastic/elasticsearch";
+import { errors } from "@elastic/elasticsearch";
 import test from "ava";
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -5,11 +7,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { withTimeout } from "../../../../src/elasticsearch/client.ts";
 import type { EventRow, LogKey, StoredEvent } from "../../../../src/events/event.ts";
 import { checkExpression } from "../../../../src/query/regex/regex.ts";
-import { verified } from "../../../../src/store/elasticsearch/search/candidates.ts";
+import { runPlan, verified } from "../../../../src/store/elasticsearch/search/candidates.ts";
 import { encodeDocument } from "../../../../src/store/elasticsearch/document.ts";
 import { DataReading } from "../../../../src/store/elasticsearch/search/data-reading.ts";
 import { ANY_ORDER } from "../../../../src/store/elasticsearch/search/scan.ts";
-import type { Searcher } from "../../../../src/store/elasticsearch/search/scan.ts";
+import type { Request, Searcher } from "../../../../src/store/elasticsearch/search/scan.ts";
+import { namesIn } from "../../../../src/store/elasticsearch/mapping.ts";
 import { textsOf } from "../../../../src/store/elasticsearch/search/verify.ts";
 import { event, groupPlan, listPlan } from "../../../contract/store-fixture.ts";
 import { hostileText } from "../../../support/hostile-text.ts";
@@ -62,11 +65,12 @@ const SEARCHED = { kind: "contains", field: "data", value: "pool exhausted" } as
 const OPTIONS = { query: { match_all: {} }, sort: ANY_ORDER, isWhole: true };
 
 /** Returns a searcher of so many events, of which it returns the given ones again and again. */
-function endlessSearcher(total: number, data: string, sizes: number[] = []): Searcher {
+function endlessSearcher(total: number, given: string | Partial<StoredEvent>, sizes: number[] = []): Searcher {
+  const fields = typeof given === "string" ? { data: given } : given;
   const first = Date.UTC(2026, 10, 27, 10);
   const last = first + 3_600_000 - 1;
   const hit = { _index: "events", _id: "1", sort: [1] };
-  const source = JSON.parse(encodeDocument(event(log, { data }), () => false)) as unknown;
+  const source = JSON.parse(encodeDocument(event(log, fields), () => false)) as unknown;
   return async ({ size = 10, aggs = {} }) => {
     if (size > 0) sizes.push(size);
     const interval = Number.parseInt(String(aggs["times"]?.date_histogram?.fixed_interval ?? 0));
@@ -164,6 +168,68 @@ test("responses with data are of bounded length", async (t) => {
       String(sizes),
     );
   }
+});
+
+test("responses with texts are of bounded length", async (t) => {
+  const where = { kind: "matches", field: "text", pattern: "x" } as const;
+  for (const [length, most] of [
+    [8_000, 70],
+    [10, 2_000],
+  ] as const) {
+    const sizes: number[] = [];
+    const text = "x".repeat(length);
+    const search = endlessSearcher(1, { text, pattern: text }, sizes);
+    const rows = verified(search, listPlan(log, { where }), { ...OPTIONS, isWhole: false });
+    for (let i = 0; i < 4_200; i++) await rows.next();
+    await rows.return(undefined);
+    t.is(sizes[0], 100);
+    t.true(sizes.length > 2 && sizes.slice(1).every((size) => size <= most && size >= most / 2), String(sizes));
+  }
+});
+
+/** Runs a plan on few events that words find. @returns the answers' limits, and how it was answered */
+async function runOnFew(answers: (request: Request) => Promise<unknown>) {
+  const requests: { readonly size: number; readonly most_bytes: number | undefined }[] = [];
+  const client = {
+    search: async (request: Request & { size: number }, { maxResponseSize }: { maxResponseSize?: number }) => {
+      requests.push({ size: request.size, most_bytes: maxResponseSize });
+      return answers(request);
+    },
+  };
+  const plan = listPlan(log, { where: { kind: "contains", field: "text", value: "7 took" } });
+  const answeredBy = await runPlan<string>(plan, {
+    exact: async () => "index",
+    exactness: () => ({ isExact: false, doubts: [] }),
+    isWhole: true,
+    byScanning: async () => "batches",
+    fromRows: (rows) => `${rows.length} rows`,
+    few: { client: client as unknown as Client, index: "events", names: namesIn("some"), sort: ["id"], source: true },
+  });
+  return { answeredBy, requests };
+}
+
+test("few events are read at once, unless they are long", async (t) => {
+  const answersOf = (text: string) => (request: Request) => endlessSearcher(1_200, { text })(request);
+  const short = await runOnFew(async (request) => {
+    const answer = await answersOf("7 took")(request);
+    return { ...answer, hits: { ...answer.hits, hits: answer.hits.hits.slice(0, 1_200) } };
+  });
+  t.is(short.answeredBy, "1200 rows");
+  t.deepEqual(short.requests, [
+    { size: 500, most_bytes: 16_000_000 },
+    { size: 2_000, most_bytes: 16_000_000 },
+  ]);
+  const long = await runOnFew(answersOf("7 took".padEnd(8_000, "x")));
+  t.is(long.answeredBy, "batches");
+  t.is(long.requests.length, 1);
+  const tooLong = await runOnFew(() => {
+    throw new errors.RequestAbortedError("The content length (9) is bigger than the maximum allowed string (8)");
+  });
+  t.is(tooLong.answeredBy, "batches");
+  await t.throwsAsync(
+    runOnFew(() => Promise.reject(new errors.RequestAbortedError("Request aborted"))),
+    { message: "Request aborted" },
+  );
 });
 
 test("data is known for the tests of counts, and no longer than until the next event", async (t) => {

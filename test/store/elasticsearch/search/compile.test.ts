@@ -6,6 +6,8 @@ import type { Condition, RecordSource, SortKey } from "../../../../src/query/pla
 import { ATTRIBUTE_PATHS, keyOf } from "../../../../src/store/elasticsearch/attributes.ts";
 import { compileByWords, compileFilter } from "../../../../src/store/elasticsearch/search/compile.ts";
 import type { Query } from "../../../../src/store/elasticsearch/search/compile.ts";
+import { and, not, or } from "../../../../src/store/elasticsearch/search/queries.ts";
+import { doubtOfData } from "../../../../src/store/elasticsearch/text-index/doubts.ts";
 import { compileSort } from "../../../../src/store/elasticsearch/search/compile-sort.ts";
 
 const SHOP: Query = { term: { log: "shop" } };
@@ -212,13 +214,53 @@ test("annotated events belong to a user", (t) => {
   t.deepEqual(compileFilter(plan).query, { bool: { filter: [SHOP, { term: { owner: "00ff" } }, isTagged] } });
 });
 
-test("conditions nest deeper than the engine allows, and the rest is filtered here", (t) => {
-  let where: Condition = tagged;
-  for (let i = 0; i < 60; i++) where = { kind: i % 2 === 0 ? "or" : "and", conditions: [slow, where] };
-  const [query, exact] = compile(where);
-  t.false(exact);
-  t.true(depthOf(query) < 30);
-});
+/** Levels of boolean queries that leave room for those around a plan's filters, and for a term. */
+const MOST_LEVELS = 26;
+const EARLIER = { earlier: ["old", "older"], dataWordless: ["old", "older"] };
+const DEEP: readonly Condition[] = [
+  tagged,
+  { kind: "in", field: "user", values: ["ann", ""] },
+  { kind: "text", field: "pattern", op: "=", value: "" },
+  { kind: "number", field: "@ms", op: "<", value: 5 },
+  { kind: "absent", field: "geo" },
+  { kind: "contains", field: "text", value: "request" },
+  { kind: "contains", field: "text", value: "7 took" },
+  { kind: "matches", field: "text", pattern: "took (?:7 ab|14 cd|(?:x y|z 9) ms) ms" },
+  { kind: "contains", field: "data", value: "exhausted" },
+  { kind: "contains", field: "data", value: "l exhausted" },
+  { kind: "geo-within", south: -1, west: 9, north: 5, east: 1 },
+  { kind: "geo-near", lat: 4, lon: 8, km: 10 },
+];
+/** What verified data looks like at its deepest. */
+const VERIFIED = new Map(
+  ["contains exhausted", "contains l exhausted"].map((name) => [
+    name,
+    or([and([regexpOn("data", ".*exhausted.*"), not(doubtOfData(["old", "older"]))]), { terms: { id: ["1", "2"] } }]),
+  ]),
+);
+
+for (const leaf of DEEP) {
+  test(`conditions nest deeper than the engine allows, and the rest is filtered here: ${JSON.stringify(leaf)}`, (t) => {
+    let where = leaf;
+    for (let depth = 1; depth <= 64; depth++) {
+      where = { kind: depth % 2 === 0 ? "or" : "and", conditions: [slow, where] };
+      for (const each of [where, { kind: "not", condition: where } as const]) {
+        const plan = { from: { kind: "events" as const }, logs: ["shop" as LogKey], where: each };
+        const compiled = [
+          compileFilter(plan, "narrow", EARLIER),
+          compileFilter(plan, "broad", EARLIER),
+          compileByWords(plan, ["old"], EARLIER) ?? { query: {}, exact: false },
+          compileFilter(plan, "narrow", { ...EARLIER, verifiedData: VERIFIED }),
+        ];
+        for (const { query, exact } of compiled) {
+          const levels = depthOf(query);
+          t.true(levels <= MOST_LEVELS, `${levels} levels at depth ${depth}`);
+          t.true(!exact || levels >= depth, `conditions are lost at depth ${depth}`);
+        }
+      }
+    }
+  });
+}
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;

@@ -1,19 +1,26 @@
 import test from "ava";
 
-import { LoggiaError } from "../../../../src/errors.ts";
-import type { LogKey } from "../../../../src/events/event.ts";
-import type { Condition } from "../../../../src/query/plan.ts";
-import { QueryTooSlow } from "../../../../src/store/duckdb/database/errors.ts";
-import { runWithinTime } from "../../../../src/store/duckdb/read/data-search.ts";
-import { groupPlan, listPlan } from "../../../contract/store-fixture.ts";
+import { LoggiaError } from "../../src/errors.ts";
+import type { LogKey } from "../../src/events/event.ts";
+import type { Condition } from "../../src/query/plan.ts";
+import { QueryTooSlow } from "../../src/store/duckdb/database/errors.ts";
+import { runWithinTime } from "../../src/store/within-time.ts";
+import { groupPlan, listPlan } from "../contract/store-fixture.ts";
 
 const log = "shop" as LogKey;
 const searched: Condition = { kind: "contains", field: "data", value: "pool" };
 const [first, last] = [Date.UTC(2026, 10, 27, 8), Date.UTC(2026, 10, 27, 16) - 1];
 
-function run(plan: Parameters<typeof runWithinTime>[0], error: Error, count = 100_000): Promise<unknown> {
-  const extent = () => Promise.resolve({ count, first, last });
-  return runWithinTime(plan, () => Promise.reject(error), extent);
+function run(
+  plan: Parameters<typeof runWithinTime>[0],
+  error: Error,
+  count: number | null = 100_000,
+): Promise<unknown> {
+  return runWithinTime(plan, {
+    run: () => Promise.reject(error),
+    isTooSlow: (some) => some instanceof QueryTooSlow,
+    extentOf: async () => (count === null ? null : { count, first, last }),
+  });
 }
 
 test("a search of data that takes too long names a shorter time", async (t) => {
@@ -39,4 +46,9 @@ test("other queries and other errors are what they were", async (t) => {
   await t.throwsAsync(run(listPlan(log), new QueryTooSlow(30_000, null)), { code: "overloaded" });
   const unavailable = new LoggiaError("store_unavailable", "The store is away");
   await t.throwsAsync(run(listPlan(log, { where: searched }), unavailable), { is: unavailable });
+});
+
+test("a search of data stays unavailable while the engine does not answer what it holds", async (t) => {
+  const slow = new QueryTooSlow(30_000, null);
+  await t.throwsAsync(run(listPlan(log, { where: searched }), slow, null), { is: slow });
 });
