@@ -46,9 +46,11 @@ export class SearchSeats {
   async run<T>(search: (most: number | null) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const caller = currentCaller();
     const pool = this.#pool;
-    if (caller === undefined || pool === null) {
+    if (caller === undefined) return search(null);
+    if (pool === null) {
+      const answer = await search(null);
       void this.#readSize();
-      return search(null);
+      return answer;
     }
     const seat = await pool.take(caller, signal).catch((error: unknown) => {
       if (error instanceof ClientGone) signal?.throwIfAborted();

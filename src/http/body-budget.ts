@@ -329,19 +329,25 @@ class Pool {
       tries.set(share.owner, tried + 1);
       return this.#fits(share, to_bytes);
     };
+    for (const waiting of this.#waitingToGrow()) if (fits(waiting)) return waiting;
     let first: Waiting | null = null;
     let least_bytes = Infinity;
     for (const waiting of this.#waiting) {
-      if (this.heldBy(waiting.share) > 0) {
-        if (fits(waiting)) return waiting;
-        continue;
-      }
       const held_bytes = this.#heldByOwner(waiting.share.owner);
-      if (held_bytes >= least_bytes) continue;
+      if (this.heldBy(waiting.share) > 0 || held_bytes >= least_bytes) continue;
       // Without room, an owner that holds nothing makes the others wait until there is room for it.
       if (held_bytes === 0 || fits(waiting)) [first, least_bytes] = [waiting, held_bytes];
     }
     return first !== null && this.#fits(first.share, first.to_bytes) ? first : null;
+  }
+
+  /** Returns the bodies that hold some memory and wait for more: the oldest first, which is kept room. */
+  #waitingToGrow(): readonly Waiting[] {
+    const holding = new Map<BodyShare, Waiting>();
+    for (const waiting of this.#waiting) if (this.heldBy(waiting.share) > 0) holding.set(waiting.share, waiting);
+    if (holding.size === 0) return [];
+    const oldest = [...this.#growing].flatMap((share) => holding.get(share) ?? []);
+    return [...oldest, ...[...holding.values()].filter(({ share }) => !this.#growing.has(share))];
   }
 
   /** Evicts bodies of those that hold most. Returns false if that is the one that asks. */

@@ -14,7 +14,7 @@ const NODES = {
 
 async function seatsOf(answer: () => Promise<unknown>): Promise<SearchSeats> {
   const seats = new SearchSeats(answer);
-  await seats.run(() => Promise.resolve());
+  await runForCaller("eve", () => seats.run(() => Promise.resolve()));
   await turn();
   return seats;
 }
