@@ -15,8 +15,8 @@
     const lines = [];
     let size = 0;
     while (queue.length) {
-      const { at, event } = queue[0];
-      const line = JSON.stringify(Date.now() - at > 5e3 ? { created: at, ...event } : event) + "\n";
+      const { at, json } = queue[0];
+      const line = (Date.now() - at > 5e3 ? `{"created":${at},${json.slice(1)}` : json) + "\n";
       size += new Blob([line]).size;
       if (lines.length && size > 6e4) break;
       queue.shift();
@@ -51,7 +51,7 @@
       ({ status } = answer);
       // Only Loggia's own answers are final. A proxy answers anything while the service restarts.
       const { accepted, error } = JSON.parse(await answer.text());
-      const isFinal = [201, 400, 401, 403, 404, 409, 413, 415].includes(status);
+      const isFinal = /201|40[01349]|41[35]/.test(status);
       done = isFinal && (status === 201 ? accepted >= 0 : error.code && error.status === status);
     } catch {}
     batch.busy = false;
@@ -86,7 +86,8 @@
       event.data ??= cut(whole, 1e4);
       event.tags = [event.tags ?? [], "cut"].flat();
     }
-    queue.push({ at: Date.now(), event });
+    // Fields that JSON cannot express are the caller's fault, and must not stop the queue.
+    queue.push({ at: Date.now(), json: JSON.stringify(event) });
     if (queue.length > 2e3) queue.shift();
     later();
   };

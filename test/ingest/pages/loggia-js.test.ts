@@ -31,7 +31,7 @@ function openPage(answerOf: (post: Post) => AnswerCase | "silence") {
     const { status, body: text } = answer;
     return Promise.resolve({ status, text: () => Promise.resolve(text) });
   };
-  const window: { loggia?: (text: string) => void } = {};
+  const window: { loggia?: (text: string, fields?: object) => void } = {};
   const script = { src: "http://127.0.0.1:8081/loggia.js", dataset: { log: "shop", key: "k", errors: "" } };
   const listeners = new Map<string, (event: object) => void>();
   const context = createContext({
@@ -93,6 +93,18 @@ test("a long reason of a rejection is kept as data, and fits a beacon", async (t
   t.is(event!.data, "я".repeat(10_000));
   t.deepEqual(event!.tags, ["error", "cut"]);
   t.true(Buffer.byteLength(JSON.stringify(event)) < 60_000);
+});
+
+test("fields that JSON cannot express are an error of the call, and hold up no other event", async (t) => {
+  const { posts, loggia } = openPage(() => STORED);
+  const ring: { self?: object } = {};
+  ring.self = ring;
+  for (const fields of [{ value: 1n }, { attributes: ring }]) {
+    t.throws(() => loggia("broken", fields), { any: true, name: "TypeError" });
+  }
+  loggia("whole", { attributes: { n: 1 } });
+  await until(() => posts.length === 1, { what: "a post", interval_ms: 2 });
+  t.deepEqual(posts[0]!.texts, ["whole"]);
 });
 
 test("a page drops events that Loggia refuses", async (t) => {
