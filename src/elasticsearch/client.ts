@@ -60,15 +60,18 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     const signal = context.getStore()?.signal;
     // The deadline of a query does not apply to the requests that clean up after it.
     const timed = signal === undefined || params.method === "DELETE" ? options : { ...options, signal };
+    const sent_ms = performance.now();
     try {
       const answer = SEARCH.test(params.path)
         ? await seats.run((most) => send(withAtMost(params, most), timed), signal)
         : await send(params, timed);
       return await parsed(answer, throwIfAborted);
     } catch (error) {
-      if (error instanceof errors.RequestAbortedError && timed?.signal?.aborted !== true) {
-        nodeMonitor.requireResponsiveNode();
-      }
+      if (!(error instanceof errors.RequestAbortedError)) throw error;
+      if (timed?.signal?.aborted !== true) nodeMonitor.requireResponsiveNode();
+      // The cluster is there, so it is the query that takes too long.
+      else if (timed.signal.reason instanceof OperationTooSlow && nodeMonitor.hasRespondedSince(sent_ms))
+        throw timed.signal.reason;
       throw error;
     }
   };
@@ -160,8 +163,8 @@ export class OperationTooSlow extends LoggiaError {}
  * Runs `work` with one timeout for all its requests together: a query may send many requests, and
  * each alone has only the client's timeout. Elasticsearch cancels the requests that are aborted.
  * @param gone fires when the client has disconnected, which aborts the work as well
- * @throws OperationTooSlow after the timeout: `store_unavailable` if a request was pending, otherwise
- * `overloaded`; {@link ClientGone}
+ * @throws OperationTooSlow after the timeout: `store_unavailable` if a request was pending, to which
+ * no node has responded in any way, otherwise `overloaded`; {@link ClientGone}
  */
 export async function withTimeout<T>(timeout_ms: number, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
   const isGone = (): boolean => gone?.aborted === true;

@@ -21,6 +21,8 @@ type Node = {
   waiting: number;
   /** Whether the node has responded since the last tick. */
   hasResponded: boolean;
+  /** When it last responded, as `performance.now` tells time. */
+  responded_ms: number;
   /** Ticks in a row without a response. */
   ticks: number;
   isProbed: boolean;
@@ -29,6 +31,8 @@ type Node = {
 export type NodeMonitor = {
   /** @throws LoggiaError `store_unavailable` if no node has responded for `after_ms` */
   requireResponsiveNode(): void;
+  /** Whether a node has responded, if only to a probe, since a time of `performance.now`. */
+  hasRespondedSince(time_ms: number): boolean;
 };
 
 /**
@@ -54,13 +58,23 @@ export function monitorNodes(
   const silence = `has not responded for ${after_ms / 1000} s`;
   const nodes: Node[] = pool.connections.map((connection) => {
     const send = connection.request.bind(connection) as unknown as Send;
-    return { connection, send, aborts: new Set(), waiting: 0, hasResponded: false, ticks: 0, isProbed: false };
+    return {
+      connection,
+      send,
+      aborts: new Set(),
+      waiting: 0,
+      hasResponded: false,
+      responded_ms: -Infinity,
+      ticks: 0,
+      isProbed: false,
+    };
   });
   let timer: NodeJS.Timeout | null = null;
 
   function recordResponse(node: Node): void {
     if (isUnresponsive(node)) pool.markAlive(node.connection);
     node.hasResponded = true;
+    node.responded_ms = performance.now();
     node.ticks = 0;
   }
 
@@ -147,6 +161,7 @@ export function monitorNodes(
       const names = nodes.map(({ connection }) => connection.url.origin).join(", ");
       throw new LoggiaError("store_unavailable", `Elasticsearch at ${names} ${silence}`);
     },
+    hasRespondedSince: (time_ms) => nodes.some(({ responded_ms }) => responded_ms > time_ms),
   };
 }
 

@@ -22,7 +22,7 @@ const [first, last] = [Date.UTC(2026, 10, 27, 8), Date.UTC(2026, 10, 27, 16) - 1
 type Answers = (path: string, body: string) => boolean;
 
 /** Opens a store on a node that has answered at the start, and then answers some requests. */
-async function openHeld(t: ExecutionContext, answers: Answers): Promise<Store> {
+async function openHeld(t: ExecutionContext, answers: Answers, queryTimeout_ms = QUERY_TIMEOUT_MS): Promise<Store> {
   let isOpen = false;
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { url = "" } = request;
@@ -39,7 +39,7 @@ async function openHeld(t: ExecutionContext, answers: Answers): Promise<Store> {
     client,
     namespace: "held",
     log: logger,
-    queryTimeout_ms: QUERY_TIMEOUT_MS,
+    queryTimeout_ms,
   });
   isOpen = true;
   t.teardown(async () => {
@@ -86,7 +86,12 @@ test("a search of data is unavailable if Elasticsearch answers nothing", async (
   await t.throwsAsync(plans.list(store), { code: "store_unavailable" });
 });
 
-test("another search that Elasticsearch does not finish is unavailable", async (t) => {
-  const store = await openHeld(t, (path) => !path.includes("_search"));
+test("another search that Elasticsearch does not finish takes too long, if it answers anything meanwhile", async (t) => {
+  const store = await openHeld(t, (path) => !path.includes("_search"), 3_000);
+  await t.throwsAsync(store.list(listPlan(log)), { code: "overloaded", message: /took longer than 3 s: narrow it/ });
+});
+
+test("another search is unavailable if Elasticsearch answers nothing", async (t) => {
+  const store = await openHeld(t, () => false);
   await t.throwsAsync(store.list(listPlan(log)), { code: "store_unavailable" });
 });
