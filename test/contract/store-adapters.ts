@@ -2,13 +2,12 @@ import { pino } from "pino";
 
 import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
-import { elasticsearchClient } from "../support/elasticsearch.ts";
+import { elasticsearchClient, QUERY_TIMEOUT_MS } from "../support/elasticsearch.ts";
 import { realEngines } from "../support/engine-kinds.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import type { StoreAdapter } from "./store-fixture.ts";
 
 const silent = pino({ level: "silent" });
-const QUERY_TIMEOUT_MS = 150_000;
 
 const duckdb: StoreAdapter = {
   name: "DuckDB",
@@ -21,7 +20,6 @@ const duckdb: StoreAdapter = {
       log: silent,
       memoryLimit_mb: 256,
       threads: 2,
-      // The tests of this file run at once, on a machine that may be slow.
       readTimeout_ms: QUERY_TIMEOUT_MS,
       // Gives attributes columns with the few events of a test.
       countedEvents: 5,

@@ -15,7 +15,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 import { evaluateGroup, groupsAgree } from "../../reference/groups.ts";
-import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { elasticsearchClient, QUERY_TIMEOUT_MS } from "../../support/elasticsearch.ts";
 import { realEngines } from "../../support/engine-kinds.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { hour } from "../../support/groups.ts";
@@ -49,7 +49,7 @@ if (realEngines) {
 
   test.before(async (t) => {
     client = elasticsearchClient();
-    store = await openElasticsearchStore({ client, namespace, log });
+    store = await openElasticsearchStore({ client, namespace, log, queryTimeout_ms: QUERY_TIMEOUT_MS });
     await write(t, store, events);
   });
 

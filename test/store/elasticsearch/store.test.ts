@@ -24,7 +24,7 @@ import {
 } from "../../contract/store-fixture.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
-import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { elasticsearchClient, QUERY_TIMEOUT_MS } from "../../support/elasticsearch.ts";
 import { realEngines } from "../../support/engine-kinds.ts";
 import { uniqueName } from "../../support/temporary.ts";
 import { writeEvents } from "../../support/write-events.ts";
@@ -47,7 +47,7 @@ if (realEngines) {
 
   test.before(async (t) => {
     client = elasticsearchClient();
-    store = await openElasticsearchStore({ client, namespace, log });
+    store = await openElasticsearchStore({ client, namespace, log, queryTimeout_ms: QUERY_TIMEOUT_MS });
     for (let i = 0; i < COUNT; i++) {
       // Over three months: half of the events in one millisecond, many in some minutes, none in
       // most hours.

@@ -8,7 +8,7 @@ import { EVERYTHING } from "../../../src/query/plan.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { idAt, MORNING, newLog } from "../../contract/store-fixture.ts";
-import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { elasticsearchClient, QUERY_TIMEOUT_MS } from "../../support/elasticsearch.ts";
 import { realEngines } from "../../support/engine-kinds.ts";
 import { uniqueName } from "../../support/temporary.ts";
 
@@ -30,7 +30,7 @@ if (realEngines) {
   test.before(async () => {
     const namespace = uniqueName("visits");
     const client = elasticsearchClient();
-    store = await openElasticsearchStore({ client, namespace, log });
+    store = await openElasticsearchStore({ client, namespace, log, queryTimeout_ms: QUERY_TIMEOUT_MS });
     cleanUp = async () => {
       await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${namespace}-*` })) });
       await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });

@@ -16,7 +16,7 @@ import { fixedZone } from "../../../src/query/zone.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 import { groupsAgree } from "../../reference/groups.ts";
-import { elasticsearchClient } from "../../support/elasticsearch.ts";
+import { elasticsearchClient, QUERY_TIMEOUT_MS } from "../../support/elasticsearch.ts";
 import { realEngines } from "../../support/engine-kinds.ts";
 import { expressions, textsForExpressions } from "../../reference/expressions.ts";
 import { uniqueName } from "../../support/temporary.ts";
@@ -56,7 +56,7 @@ if (realEngines) {
 
   test.before(async (t) => {
     client = elasticsearchClient();
-    store = await openElasticsearchStore({ client, namespace, log });
+    store = await openElasticsearchStore({ client, namespace, log, queryTimeout_ms: QUERY_TIMEOUT_MS });
     await write(t, store, events);
   });
 
