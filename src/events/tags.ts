@@ -1,5 +1,15 @@
 export const NO_TAGS: readonly string[] = Object.freeze([]);
 
+const OTHER_SPACE = /[^\S ]/u;
+
+/** Splits a text into tags, which blanks separate. */
+export function splitTags(text: string): readonly string[] {
+  if (text === "") return NO_TAGS;
+  // Tags are nearly always separated by blanks, which needs no regular expression.
+  const parts = text.split(OTHER_SPACE.test(text) ? /\s+/u : " ");
+  return distinctTags(parts.includes("") ? parts.filter((tag) => tag !== "") : parts);
+}
+
 /**
  * Removes repeated tags, keeping the order. For the usual few tags, scanning is cheaper than a Set.
  */

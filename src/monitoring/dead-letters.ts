@@ -1,10 +1,14 @@
 import type { Bus } from "../bus/bus.ts";
-import type { DeadLetters } from "../operations/operations.ts";
 import { cached } from "./cached.ts";
+
+/** The dead letters that were not redriven. */
+export type OpenLetters = {
+  list(page: { after: null; limit: number; state: "open" }): Promise<{ readonly open: number }>;
+};
 
 export type CountOptions = {
   readonly bus: Pick<Bus, "lag">;
-  readonly deadLetters: Pick<DeadLetters, "list">;
+  readonly deadLetters: OpenLetters;
   /** Any group, as the ends of the topic are the same for all. */
   readonly group: string;
 };

@@ -3,11 +3,11 @@ import type { Logger } from "pino";
 
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { DeadLetters } from "../operations/operations.ts";
 import type { Role } from "../settings.ts";
 import type { Store } from "../store/store.ts";
 import { watchAppends } from "./appends.ts";
 import { countOpen } from "./dead-letters.ts";
+import type { OpenLetters } from "./dead-letters.ts";
 import { createOpsEndpoints } from "./ops-endpoints.ts";
 import type { OpsEndpoints } from "./ops-endpoints.ts";
 import { createHealth, needsOf } from "./health.ts";
@@ -21,7 +21,7 @@ import type { Metrics } from "./metrics.ts";
 
 export type MonitoringOptions = {
   readonly ports: { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
-  readonly deadLetters: Pick<DeadLetters, "list">;
+  readonly deadLetters: OpenLetters;
   readonly holds: Pick<Holds, "list">;
   /** Consumer group of the pipeline, whose lag is reported. */
   readonly group: string;

@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 
 import { StartError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
-import { splitTags } from "../ingest/posting/validated-event.ts";
+import { splitTags } from "../events/tags.ts";
 import { parseZone, UTC } from "../query/zone.ts";
 import type { Zone } from "../query/zone.ts";
 import type { SettingName } from "./table.ts";

@@ -1,13 +1,14 @@
 import { type AttributeValue, encodeAttributes } from "../../events/attributes.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { encodeFields } from "../../events/record.ts";
+import { splitTags } from "../../events/tags.ts";
 import { wellFormed } from "../../events/text.ts";
 import { readAttributes } from "./attributes.ts";
 import type { ReadItem } from "./batch-faults.ts";
 import { CLAIMED_CREATED, claimedTime, readCreated } from "./created.ts";
 import type { CreatedRange } from "./created.ts";
 import { isKeyField } from "./key-mask.ts";
-import { checkLength, readGeo, readValue, splitTags } from "./validated-event.ts";
+import { checkLength, readGeo, readValue } from "./validated-event.ts";
 
 /** Fields of an event in JSON. */
 export const JSON_FIELDS = [

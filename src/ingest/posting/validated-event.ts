@@ -3,7 +3,7 @@ import { isIPv4 } from "node:net";
 import { numberOf } from "../../events/attributes.ts";
 import type { AcceptedEvent, Geo } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
-import { distinctTags, NO_TAGS } from "../../events/tags.ts";
+import { splitTags } from "../../events/tags.ts";
 import { characters, isWithinPair, wellFormed } from "../../events/text.ts";
 import { PAIR_PREFIX, readFormAttributes } from "./attributes.ts";
 import type { FormFields } from "./attributes.ts";
@@ -26,7 +26,6 @@ export type Fields = { get(name: string): string | null | undefined };
 
 /** Names of form fields; other text, such as JSON, has other characters where a name would be. */
 const FIELD_NAME = /^[\w.@ -]*$/;
-const OTHER_SPACE = /[^\S ]/u;
 const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
 /** Fields of the form. */
 export const EVENT_FIELDS = [...LIMITED, "created", "attributes"] as const;
@@ -151,13 +150,6 @@ export function withoutKeys(posted: Iterable<readonly [string, string]>, mask: K
   const isForm = fields.every(([name]) => FIELD_NAME.test(name));
   const hide = (text: string): string => (isForm ? mask.hide(text) : mask.hideUnparsed(text));
   return new URLSearchParams(fields.map(([name, value]) => [hide(name), hide(value)]));
-}
-
-export function splitTags(text: string): readonly string[] {
-  if (text === "") return NO_TAGS;
-  // Tags are nearly always separated by blanks, which needs no regular expression.
-  const parts = text.split(OTHER_SPACE.test(text) ? /\s+/u : " ");
-  return distinctTags(parts.includes("") ? parts.filter((tag) => tag !== "") : parts);
 }
 
 export function readValue(text: string, faults: string[]): number | null {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import { splitTags } from "../posting/validated-event.ts";
+import { splitTags } from "../../events/tags.ts";
 
 /** Names of the producer's fields to use, in order of preference: the first one present counts. */
 export type FieldChoice = {
