@@ -13,26 +13,26 @@ const TURN_ITEMS = 2_048;
 /** Units of a text after which it is passed on. */
 const PIECE_UNITS = 256 * 1024;
 
-/** How long pieces of work may follow each other before they give way to requests. */
+/** Time after which pieces of work that follow each other pause while requests arrive. */
 const PATIENCE_MS = 50;
 /** Time without a piece of work after which the next one begins anew. */
 const PAUSE_MS = 20;
-/** How long work that gives way may hold the thread, and the time between its pieces. */
+/** Length of a piece of such work, and of the pause after it. */
 const [SHORT_HOLD_MS, IDLE_MS] = [1, 1];
 
 /** A kind of work, whose pieces take turns of the event loop, each one of its own. */
 class Kind {
   readonly #longHold_ms: number;
-  readonly #givesWay: boolean;
+  readonly #pausesForRequests: boolean;
   #last: Promise<void> = Promise.resolve();
   #began_ms = -Infinity;
   #latest_ms = -Infinity;
   #hold_ms: number;
 
-  /** @param givesWay whether long work slows down while requests arrive */
-  constructor(hold_ms: number, { givesWay = false }: { readonly givesWay?: boolean } = {}) {
+  /** @param pausesForRequests whether long work pauses while requests arrive */
+  constructor(hold_ms: number, { pausesForRequests = false }: { readonly pausesForRequests?: boolean } = {}) {
     this.#longHold_ms = this.#hold_ms = hold_ms;
-    this.#givesWay = givesWay;
+    this.#pausesForRequests = pausesForRequests;
   }
 
   /** How long the work may hold the thread between turns. */
@@ -49,7 +49,7 @@ class Kind {
   async #turn(): Promise<void> {
     const now_ms = performance.now();
     if (now_ms - this.#latest_ms > PAUSE_MS) this.#began_ms = now_ms;
-    const isPolite = this.#givesWay && now_ms - this.#began_ms > PATIENCE_MS && underLoad();
+    const isPolite = this.#pausesForRequests && now_ms - this.#began_ms > PATIENCE_MS && underLoad();
     this.#hold_ms = isPolite ? SHORT_HOLD_MS : this.#longHold_ms;
     // A request needs several turns of the event loop, in which no piece runs meanwhile.
     await (isPolite ? sleep(IDLE_MS) : turn());
@@ -58,7 +58,7 @@ class Kind {
 }
 
 /** Queries, which people wait for. Long ones must not delay what producers post. */
-export const QUERYING = new Kind(5, { givesWay: true });
+export const QUERYING = new Kind(5, { pausesForRequests: true });
 /** Decoding of what producers send, beside which many short requests are answered. */
 export const DECODING = new Kind(1);
 /** Heads of requests, also of strangers, which must not delay what is decoded. */
