@@ -17,12 +17,16 @@ export type Failure = {
  * above are logged with their cause.
  */
 export function toFailure(error: unknown, log: Logger): Failure {
-  if (!(error instanceof LoggiaError) || error.code === "internal_error") {
-    log.error({ err: error }, "a request failed with an unexpected error");
-    return describe(new LoggiaError("internal_error", "The service failed to answer; see its log for the reason"));
-  }
-  if (error.status >= 500) log.error({ err: error }, "a request failed");
-  return describe(error);
+  const shown = publicErrorOf(error);
+  if (shown !== error) log.error({ err: error }, "a request failed with an unexpected error");
+  else if (shown.status >= 500) log.error({ err: error }, "a request failed");
+  return describe(shown);
+}
+
+/** Returns what a client may learn of an error: of an internal one, that there was one. */
+export function publicErrorOf(error: unknown): LoggiaError {
+  if (error instanceof LoggiaError && error.code !== "internal_error") return error;
+  return new LoggiaError("internal_error", "The service failed to answer; see its log for the reason");
 }
 
 /** Addresses of engines and paths of files. Only operators see them, in the log. */

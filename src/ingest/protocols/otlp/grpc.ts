@@ -12,6 +12,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { Sender } from "../../../ratelimit/address.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import { shedConnections } from "../../../http/limits/connections.ts";
+import { publicErrorOf } from "../../../http/errors.ts";
 import { listenOn } from "../../../http/listen.ts";
 import { noteRequest } from "../../../scheduling/cooperative.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
@@ -168,16 +169,13 @@ class GrpcListener {
   }
 
   #fail(stream: ServerHttp2Stream, error: unknown): void {
-    const isKnown = error instanceof LoggiaError && error.code !== "internal_error";
+    const shown = publicErrorOf(error);
     const { log } = this.#context;
-    if (stream.destroyed && !isKnown) return;
-    if (!isKnown || error.status >= 500) log.error({ err: error }, "a gRPC call failed");
-    const known = isKnown
-      ? error
-      : new LoggiaError("internal_error", "The service failed to answer; see its log for the reason");
-    this.#tally.add(known.status === 400 || known.status === 413 ? "malformed" : "refused");
+    if (stream.destroyed && shown !== error) return;
+    if (shown.status >= 500) log.error({ err: error }, "a gRPC call failed");
+    this.#tally.add(shown.status === 400 || shown.status === 413 ? "malformed" : "refused");
     if (stream.destroyed || stream.headersSent) return;
-    refuse(stream, { ...ANSWER, ...failureOf(known) });
+    refuse(stream, { ...ANSWER, ...failureOf(shown) });
   }
 }
 
