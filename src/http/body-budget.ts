@@ -336,9 +336,10 @@ class Pool {
       const held_bytes = this.#heldByOwner(waiting.share.owner);
       if (this.heldBy(waiting.share) > 0 || held_bytes >= least_bytes) continue;
       // Without room, an owner that holds nothing makes the others wait until there is room for it.
-      if (held_bytes === 0 || fits(waiting)) [first, least_bytes] = [waiting, held_bytes];
+      if (held_bytes === 0) return fits(waiting) ? waiting : null;
+      if (fits(waiting)) [first, least_bytes] = [waiting, held_bytes];
     }
-    return first !== null && this.#fits(first.share, first.to_bytes) ? first : null;
+    return first;
   }
 
   /** Returns the bodies that hold some memory and wait for more: the oldest first, which is kept room. */
