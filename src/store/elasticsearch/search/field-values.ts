@@ -13,7 +13,7 @@ import type { Document } from "../document.ts";
 import { compositePages } from "../groups/parts.ts";
 import { or } from "./queries.ts";
 import type { Query } from "./queries.ts";
-import { ANY_ORDER, scan, totalOf } from "./scan.ts";
+import { ANY_ORDER, scan } from "./scan.ts";
 import type { Aggregate, Bucket, Hit, RawKey, Searcher } from "./scan.ts";
 import { isTooMany, Tallies } from "./tallies.ts";
 import type { Tally } from "./tallies.ts";
@@ -36,8 +36,6 @@ const PAGE = 2_000;
 /** Documents of a scan that are read at once: few at first, then by their length. */
 const FIRST_BATCH = 50;
 const BATCH = { least: 20, most: 2_000, length: 1_000_000 };
-/** Default of {@link ValuesRequest.mostRest}. */
-export const MOST_REST = 50_000;
 const FILTERS_PER_SEARCH = 200;
 /** Extra numbers: equally frequent ones are sorted by their texts, which the index lacks. */
 const MORE_NUMBERS = 1000;
@@ -53,8 +51,8 @@ export type ValuesRequest = {
   readonly rest: Query | null;
   /** Whether some of these events have no pattern. */
   readonly isUnpatterned: boolean;
-  /** Events up to which those of `rest` are read. */
-  readonly mostRest: number;
+  /** Whether the events of `rest` are few enough to be read. */
+  readonly isRestRead: boolean;
 };
 
 /**
@@ -174,10 +172,10 @@ function firstOf(counts: Tally, most: number): Values {
  * then the columns concerned are dropped.
  */
 async function talliesOfRest(search: Searcher, request: ValuesRequest): Promise<Tallies> {
-  const { listed, rest, isUnpatterned, mostRest } = request;
+  const { listed, rest, isUnpatterned, isRestRead } = request;
   const tallies = new Tallies(new Set(listed));
   if (rest === null) return tallies;
-  if (totalOf(await search({ query: rest, size: 0, track_total_hits: mostRest + 1 })) > mostRest) {
+  if (!isRestRead) {
     for (const column of await columnsOfRest(search, rest, request)) tallies.drop(column);
     return tallies;
   }

@@ -9,10 +9,10 @@ import { ATTRIBUTE_PATHS, columnOf, keyOf, kindTermsOf, nameOf, readKindTerm } f
 import type { ValueKind } from "../attributes.ts";
 import { doubtOfEarlier } from "../text-index/doubts.ts";
 import type { Names } from "../mapping.ts";
-import { MOST_REST, termOf, valuesOf } from "./field-values.ts";
+import { termOf, valuesOf } from "./field-values.ts";
 import { and, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
-import { isFound, searcherOf, withPointInTime } from "./scan.ts";
+import { searcherOf, totalOf, withPointInTime } from "./scan.ts";
 import type { Aggregate, Searcher } from "./scan.ts";
 
 type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
@@ -26,6 +26,8 @@ const KEYS_PER_SEARCH = 1_000;
 const EXACT_NAMES = 40_000;
 /** Most names with a prefix that are counted. */
 const COUNTED_NAMES = 60_000;
+/** Events with values that no column holds, up to which all are read for them. */
+const MOST_REST = 50_000;
 /** Characters of a prefix that become part of an expression. */
 const PREFIX_LENGTH = 900;
 
@@ -67,20 +69,21 @@ export async function fields(
   return withPointInTime(client, names.events, async (search) => {
     const rest = restOf(query, unpatterned);
     const mayListAttributes = prefix === "" || prefix.startsWith("@");
-    const [ofEvents, { attributes, unlisted }, hasRest] = await Promise.all([
+    const [ofEvents, { attributes, unlisted }, restAnswer] = await Promise.all([
       listedFields(search, query, prefix),
       mayListAttributes ? listedAttributes(search, query, { prefix: prefix.slice(1), most }) : NO_ATTRIBUTES,
-      isFound(search, rest),
+      search({ query: rest, size: 0, track_total_hits: mostRest + 1 }),
     ]);
+    const restCount = totalOf(restAnswer);
     const frequentFirst = [...ofEvents, ...attributes].flatMap(({ column }) => column ?? []);
     const values = await valuesOf(search, {
       query,
       listed: frequentFirst,
       existing: await existingOf(client, names, frequentFirst),
       most: fieldsQuery.values,
-      rest: hasRest ? rest : null,
+      rest: restCount === 0 ? null : rest,
       isUnpatterned: unpatterned !== null,
-      mostRest,
+      isRestRead: restCount <= mostRest,
     });
     const byName = await sortYielding(attributes, (a, b) => compareCodePoints(a.name, b.name));
     const listed = [...ofEvents, ...byName];
