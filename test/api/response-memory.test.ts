@@ -86,7 +86,7 @@ for (const format of FORMATS) {
     }
   });
 
-  test(`events with the largest attributes as ${format.kind} are counted, and sent in pieces if they are many`, async (t) => {
+  test(`the largest attributes as ${format.kind} are counted, and sent in pieces`, async (t) => {
     const values = Array.from({ length: 30_000 }, (_, i) => i % 10);
     const attributes = JSON.stringify({ ['"'.repeat(200)]: values });
     const rows = Array.from({ length: 2 }, (_, i) => ({ ...rowOf(i, "one"), attributes }));
