@@ -1,7 +1,6 @@
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../events/event.ts";
 import { hashText } from "../../events/hash.ts";
 import type { EventId } from "../../events/id.ts";
-import { patternOf } from "../../events/pattern.ts";
 import { fold, wellFormed } from "../../events/text.ts";
 import { HIGHEST_LIMITS } from "../../events/limits.ts";
 import { ATTRIBUTES, indexAttributes } from "./attributes.ts";
@@ -32,7 +31,6 @@ export type Document = {
   attributes?: string;
   /** Index of the attributes. */
   indexed?: AttributeIndex;
-  /** Absent in documents of earlier releases. */
   pattern?: string;
   has?: readonly Flag[];
   owner?: UserId;
@@ -45,17 +43,12 @@ export type Document = {
   };
 };
 
-type Flag =
-  "data" | "geo" | typeof ADDRESS | typeof ODD_TEXT | typeof DATA_WORDS | typeof ODD_DATA | typeof SEEN | SeenBy;
+type Flag = "data" | "geo" | typeof ODD_TEXT | typeof ODD_DATA | typeof SEEN | SeenBy;
 /** Marks an alert that its user has seen. `SeenBy` also names the bulk change that marked it. */
 export const SEEN = "seen";
 export type SeenBy = `${typeof SEEN}:${string}`;
-/** Marks an event whose `geo` is an address. Documents of earlier releases lack the mark. */
-export const ADDRESS = "geo-address";
 /** Marks a text that the index of words may tokenize differently. */
 export const ODD_TEXT = "odd-text";
-/** Marks an event whose data is in the index of words. Documents of earlier releases lack it. */
-export const DATA_WORDS = "data-words";
 /** Marks data that the index of words may tokenize differently. */
 export const ODD_DATA = "odd-data";
 
@@ -88,7 +81,7 @@ export function encodeDocument(event: StoredEvent, hasColumns: (key: string) => 
   return encode(event, { hasColumns, owner, seen: [] });
 }
 
-/** Encodes the document of a user's copy again, in the form of this release. */
+/** Encodes the document of a user's copy again, for another index. */
 export function encodeCopy(event: StoredEvent, { owner, has = [] }: Pick<Document, "owner" | "has">): string {
   const seen = has.filter((mark) => mark === SEEN || mark.startsWith(`${SEEN}:`));
   return encode(event, { hasColumns: NO_COLUMNS, owner, seen });
@@ -156,7 +149,7 @@ export function toRow(document: Document): EventRow {
     geo: document.geo ?? null,
     attributes: document.attributes ?? null,
     hash: document.hash ?? "",
-    pattern: document.pattern ?? patternOf(document.text ?? ""),
+    pattern: document.pattern ?? "",
     class: document.class ?? null,
     data: document.has?.includes("data") ?? false,
   };
@@ -188,10 +181,8 @@ function flagsOf(
   const flags: Flag[] = [...seen];
   if (data !== null) flags.push("data");
   // Copies are few, and have no index of words.
-  if (data !== null && !isCopy) flags.push(DATA_WORDS);
   if (data !== null && !isCopy && (!hasWords(data) || isOddData(data))) flags.push(ODD_DATA);
   if (geo !== null) flags.push("geo");
-  if (geo !== null && "ip" in geo) flags.push(ADDRESS);
   if (text !== undefined && isOdd(text)) flags.push(ODD_TEXT);
   return flags.length === 0 ? undefined : flags;
 }

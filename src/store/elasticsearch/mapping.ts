@@ -1,4 +1,4 @@
-import type { Client, estypes } from "@elastic/elasticsearch";
+import type { estypes } from "@elastic/elasticsearch";
 
 import { acceptedAt } from "../../events/id.ts";
 import type { EventId } from "../../events/id.ts";
@@ -6,12 +6,8 @@ import type { RecordSource } from "../../query/plan.ts";
 import { ATTRIBUTES, columnOf } from "./attributes.ts";
 import type { ColumnKind } from "./attributes.ts";
 
-/** Incremented when documents or mappings become incompatible with earlier releases. */
+/** Incremented with each incompatible change of documents or mappings. */
 export const LAYOUT_VERSION = 4;
-/** The layout from which on documents have a pattern and a point. */
-const LAYOUT_OF_PATTERNS = 3;
-/** The layout from which on data is in the index of words. */
-const LAYOUT_OF_DATA_WORDS = 4;
 
 /**
  * Names of indices. Events, alerts and visits are in monthly indices by the month of acceptance,
@@ -33,12 +29,6 @@ export type Names = {
   readonly eventsOf: (id: EventId) => string;
   readonly alertsOf: (id: EventId) => string;
   readonly visitsOf: (id: EventId) => string;
-  /** Indices of events without words, see {@link wordlessIndices}. New indices have them. */
-  readonly wordless: readonly string[];
-  /** Indices with documents without a pattern and a point, see {@link earlierIndices}. */
-  readonly earlier: readonly string[];
-  /** Indices with documents whose data is not in the index of words, see {@link earlierIndices}. */
-  readonly dataWordless: readonly string[];
   /** Index of the rebuild lock, see `lock.ts`. */
   readonly rebuild: string;
   /** Alias of all indices that are being built. */
@@ -64,9 +54,6 @@ export function namesIn(namespace: string): Names {
     eventsOf: (id) => `${events}-${monthOf(id)}`,
     alertsOf: (id) => `${alerts}-${monthOf(id)}`,
     visitsOf: (id) => `${visits}-${monthOf(id)}`,
-    wordless: [],
-    earlier: [],
-    dataWordless: [],
     rebuild: `${namespace}-rebuild`,
     building: `${namespace}-building`,
     custom: `${namespace}-*@custom`,
@@ -141,65 +128,6 @@ export function mappingsOf(names: Names, kind: string): estypes.MappingTypeMappi
   return kind === names.events ? EVENT_MAPPINGS : MAPPINGS;
 }
 
-/** Returns the event indices that an earlier release created without an index of words. */
-export async function wordlessIndices(client: Client, names: Names): Promise<string[]> {
-  const found = await client.indices.getMapping({
-    index: names.events,
-    ignore_unavailable: true,
-    allow_no_indices: true,
-    filter_path: ["*.mappings.dynamic", "*.mappings.properties.folded.properties.digits.type"],
-  });
-  return Object.entries(found)
-    .filter(([, { mappings }]) => mappings.properties?.["folded"] === undefined)
-    .map(([index]) => index);
-}
-
-/** Indices with documents of an earlier release. */
-export type EarlierIndices = Pick<Names, "earlier" | "dataWordless">;
-
-/**
- * Updates the mappings of indices of an earlier release to take current documents. Their existing
- * documents stay as they are.
- * @returns these indices
- */
-export async function earlierIndices(client: Client, names: Names): Promise<EarlierIndices> {
-  const kinds = [names.events, names.alerts, names.bookmarks];
-  const found = await client.indices.getMapping({
-    index: kinds,
-    ignore_unavailable: true,
-    allow_no_indices: true,
-    filter_path: [
-      "*.mappings._meta",
-      "*.mappings.dynamic",
-      "*.mappings.properties.place.type",
-      "*.mappings.properties.data.type",
-    ],
-  });
-  const indices = Object.entries(found).map(([index, { mappings }]) => ({ index, mappings }));
-  const before = (layout: number) => indices.filter(({ mappings }) => layoutOf(mappings) < layout);
-  const [earlier, dataWordless] = [before(LAYOUT_OF_PATTERNS), before(LAYOUT_OF_DATA_WORDS)].map((some) =>
-    some.map(({ index }) => index),
-  ) as [string[], string[]];
-  // An index that retention removes meanwhile needs no update.
-  const ignoring = { ignore: [404] };
-  for (const { index, mappings } of before(LAYOUT_VERSION)) {
-    if (mappings.properties?.["place"] === undefined) {
-      await client.indices.putSettings({ index, settings: FIELD_LIMITS }, ignoring);
-      await client.indices.putMapping({ index, ...ADDED_MAPPINGS }, ignoring);
-    }
-    const isOfEvents = placeOfIndex(index).startsWith(`${names.events}-`);
-    if (isOfEvents && mappings.properties?.["data"] === undefined) {
-      await client.indices.putMapping({ index, properties: DATA_WORDS_MAPPINGS }, ignoring);
-    }
-  }
-  return { earlier, dataWordless };
-}
-
-function layoutOf({ _meta: meta }: estypes.MappingTypeMapping): number {
-  const layout: unknown = meta?.["layout"];
-  return typeof layout === "number" ? layout : 0;
-}
-
 /** Maximum number of fields of an index. */
 export const FIELD_LIMIT = 6000;
 
@@ -231,19 +159,48 @@ function columnsLike(kind: ColumnKind, mapping: estypes.MappingProperty) {
   return { [kind]: { path_match: columnOf(kind, "*"), mapping } };
 }
 
-/** Mappings that an index of an earlier release lacks; see `attributes.ts`. */
-const ADDED_MAPPINGS = {
+/**
+ * Fields hold posted values; `folded` holds the forms that are compared. Absent values are left out
+ * of a document. Unlisted fields (`attributes`, and in copies `data`) are stored and never indexed.
+ */
+const MAPPINGS = {
+  dynamic: false,
   dynamic_templates: [
     columnsLike("texts", column),
     columnsLike("folded", column),
     columnsLike("numbers", { type: "double" }),
   ],
   properties: {
+    id: keyword,
+    log: keyword,
+    owner: keyword,
+    created: { type: "date", format: "epoch_millis" },
+    value: { type: "double" },
+    text: column,
+    link: column,
+    hash: column,
     pattern: column,
+    tags: column,
+    source: column,
+    class: column,
+    user: column,
+    geo: { properties: { lat: { type: "double" }, lon: { type: "double" } } },
     /** `geo`, unless it is an address. */
     place: { type: "geo_point" },
-    geo: { properties: { lat: { type: "double" }, lon: { type: "double" } } },
-    folded: { properties: { pattern: keyword } },
+    has: { type: "keyword", doc_values: false },
+    folded: {
+      properties: {
+        text: column,
+        link: column,
+        hash: column,
+        pattern: keyword,
+        tags: keyword,
+        source: keyword,
+        class: keyword,
+        user: keyword,
+      },
+    },
+    /** See `attributes.ts`. */
     [ATTRIBUTES]: {
       properties: {
         keys: keyword,
@@ -260,59 +217,20 @@ const ADDED_MAPPINGS = {
 } satisfies estypes.MappingTypeMapping;
 
 /**
- * Fields hold posted values; `folded` holds the forms that are compared. Absent values are left out
- * of a document. Unlisted fields (`attributes`, and in copies `data`) are stored and never indexed.
+ * Word fields, for selective searches. Only events have them, not users' copies. Data has word
+ * fields alone: it is neither shown in lists nor sorted or grouped.
  */
-const MAPPINGS = {
-  dynamic: false,
-  dynamic_templates: ADDED_MAPPINGS.dynamic_templates,
-  properties: {
-    ...ADDED_MAPPINGS.properties,
-    id: keyword,
-    log: keyword,
-    owner: keyword,
-    created: { type: "date", format: "epoch_millis" },
-    value: { type: "double" },
-    text: column,
-    link: column,
-    hash: column,
-    tags: column,
-    source: column,
-    class: column,
-    user: column,
-    has: { type: "keyword", doc_values: false },
-    folded: {
-      properties: {
-        ...ADDED_MAPPINGS.properties.folded.properties,
-        text: column,
-        link: column,
-        hash: column,
-        tags: keyword,
-        source: keyword,
-        class: keyword,
-        user: keyword,
-      },
-    },
-  },
-} satisfies estypes.MappingTypeMapping;
-
-/** Word fields, for selective searches. Only events have them, not users' copies. */
-const WORDS = { text: { ...column, fields: { letters: words("simple") } }, digits: words("whitespace") };
-/** Data has word fields alone: it is neither shown in lists nor sorted or grouped. */
-const DATA_WORDS_MAPPINGS = {
-  data: words("simple"),
-  folded: { properties: { dataDigits: words("whitespace") } },
-} satisfies estypes.MappingTypeMapping["properties"];
 const EVENT_MAPPINGS: estypes.MappingTypeMapping = {
   ...MAPPINGS,
   properties: {
     ...MAPPINGS.properties,
-    data: DATA_WORDS_MAPPINGS.data,
+    data: words("simple"),
     folded: {
       properties: {
         ...MAPPINGS.properties.folded.properties,
-        ...WORDS,
-        ...DATA_WORDS_MAPPINGS.folded.properties,
+        text: { ...column, fields: { letters: words("simple") } },
+        digits: words("whitespace"),
+        dataDigits: words("whitespace"),
       },
     },
   },

@@ -12,7 +12,6 @@ import {
 } from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import { dataSearchesOf } from "../../query/plan.ts";
 import type { GroupPlan, ListPlan } from "../../query/plan.ts";
 import { MAX_LISTED_ATTRIBUTES } from "../store.ts";
 import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
@@ -25,7 +24,7 @@ import { attributeNames, fields } from "./search/fields.ts";
 import { readParts } from "./rebuild/generations.ts";
 import { group } from "./groups/group.ts";
 import { list, rows } from "./search/list.ts";
-import { earlierIndices, indexOf, namesIn, wordlessIndices } from "./mapping.ts";
+import { indexOf, namesIn } from "./mapping.ts";
 import type { Names } from "./mapping.ts";
 import { putTemplates } from "./templates.ts";
 import type { IndexOptions } from "./templates.ts";
@@ -51,7 +50,6 @@ import { deleteExpired } from "./write/retention.ts";
 import { BLOCK_EXCEPTION, searcherOf } from "./search/scan.ts";
 import { extentOf } from "./search/seek.ts";
 import { encodeVisit, users } from "./users.ts";
-import { WordlessData } from "./wordless-data.ts";
 import { createOperation, indexOperation, writeBulk, writeEncodedBulk } from "./write/write.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
@@ -91,13 +89,9 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
       `The namespace "${namespace}" cannot be a prefix of index names: use lower-case letters, digits and hyphens`,
     );
   }
-  let names = namesIn(namespace);
+  const names = namesIn(namespace);
   try {
-    await withoutFailFast(async () => {
-      await putTemplates(client, names, options);
-      names = { ...names, wordless: await wordlessIndices(client, names) };
-      names = { ...names, ...(await earlierIndices(client, names)) };
-    });
+    await withoutFailFast(() => putTemplates(client, names, options));
   } catch (error) {
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }
@@ -109,14 +103,9 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   const { written, changed } = withRecovery(recovery);
   const runQuery = <T>(query: () => Promise<T>): Promise<T> =>
     translated(() => withTimeout(queryTimeout_ms, query, callerGone()));
-  const wordlessData = new WordlessData({ client, names, log });
   const runPlan = <T>(plan: ListPlan | GroupPlan, query: () => Promise<T>): Promise<T> =>
     runWithinTime(plan, {
-      run: () =>
-        runQuery(async () => {
-          if (dataSearchesOf(plan).length > 0) names = { ...names, dataWordless: await wordlessData.indices() };
-          return query();
-        }),
+      run: () => runQuery(query),
       isTooSlow: (error) => error instanceof OperationTooSlow,
       // A cluster that does not answer this either is away, and the query may be repeated.
       extentOf: () =>

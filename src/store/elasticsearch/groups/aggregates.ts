@@ -167,8 +167,7 @@ function valueAtEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last"
   return {
     name: String(index),
     aggregation: {
-      // Documents of an earlier release have a pattern that is not in the index.
-      filter: isAlways ? ALL : exists(field === "pattern" ? "text" : field),
+      filter: isAlways ? ALL : exists(field),
       aggs: {
         end: {
           top_hits: {

@@ -44,7 +44,7 @@ export async function group(client: Client, names: Names, plan: GroupPlan, hints
   if (plan.take === 0) return [];
   if (plan.logs.length === 0) return (await collected(plan, [])).finish();
   const index = indexOf(names, plan.from);
-  const optionsWith = (data?: VerifiedData): CompileOptions => ({ ...names, ...(data && { verifiedData: data }) });
+  const optionsWith = (data?: VerifiedData): CompileOptions => (data === undefined ? {} : { verifiedData: data });
   const computationWith = (data?: VerifiedData): Computation => computationOf(plan, optionsWith(data), "estimated");
   const fromRows = async (rows: Parameters<typeof groupsOfRows>[1]): Promise<Collector> =>
     collected(plan, await groupsOfRows(plan, rows));
@@ -63,12 +63,12 @@ export async function group(client: Client, names: Names, plan: GroupPlan, hints
     },
     exactness: (data) => {
       const { exact, doubts } = computationWith(data);
-      return { isExact: exact, doubts: [...doubtsOfGroups(plan, names.earlier), ...doubts] };
+      return { isExact: exact, doubts: [...doubtsOfGroups(plan), ...doubts] };
     },
     byScanning,
     fromRows,
     isWhole: true,
-    few: { client, index, names, source: ROW_SOURCE },
+    few: { client, index, source: ROW_SOURCE },
   });
   return collector.finish();
 }

@@ -14,7 +14,6 @@ import type { Sort } from "./compile-sort.ts";
 import { ROW_SOURCE, toRow } from "../document.ts";
 import type { Document } from "../document.ts";
 import { YieldingTest } from "./yielding-test.ts";
-import type { Names } from "../mapping.ts";
 import { ALL, and, or } from "./queries.ts";
 import { isFound, isTooLong, scan, searcherOf, totalOf, withPointInTime } from "./scan.ts";
 import type { Hit, Request, Searcher } from "./scan.ts";
@@ -58,7 +57,6 @@ type Strategies<T> = {
   readonly few: {
     readonly client: Client;
     readonly index: string;
-    readonly names: Names;
     /** Default: no order. */
     readonly sort?: Sort;
     readonly source: Source;
@@ -71,9 +69,8 @@ type Strategies<T> = {
  * complex, `byScanning` gets a query that finds a superset, and tests each event found.
  */
 export async function runPlan<T>(plan: ListPlan | GroupPlan, strategies: Strategies<T>): Promise<T> {
-  const { names } = strategies.few;
   const isByData = dataSearchesOf(plan).length > 0;
-  const byWords = compileByWords(plan, names.wordless, names);
+  const byWords = compileByWords(plan);
   if (byWords !== null) {
     try {
       const exact = await runExactly(byWords, strategies);
@@ -85,7 +82,7 @@ export async function runPlan<T>(plan: ListPlan | GroupPlan, strategies: Strateg
       if (!isTooComplex(error)) throw error;
     }
   }
-  const compiled = compileFilter(plan, "narrow", names);
+  const compiled = compileFilter(plan);
   try {
     const query = withWords(compiled.query, byWords);
     const exact =
@@ -94,7 +91,7 @@ export async function runPlan<T>(plan: ListPlan | GroupPlan, strategies: Strateg
     return exact === null ? await strategies.byScanning(query) : exact.result;
   } catch (error) {
     if (!isTooComplex(error)) throw error;
-    return strategies.byScanning(compileFilter(plan, "broad", names).query);
+    return strategies.byScanning(compileFilter(plan, "broad").query);
   }
 }
 
@@ -124,13 +121,13 @@ async function runOnVerifiedData<T>(
   query: Query,
   strategies: Strategies<T>,
 ): Promise<{ readonly result: T } | null> {
-  const { client, index, names } = strategies.few;
-  const compileWith = (data: VerifiedData): Compiled => compileFilter(plan, "narrow", { ...names, verifiedData: data });
+  const { client, index } = strategies.few;
+  const compileWith = (data: VerifiedData): Compiled => compileFilter(plan, "narrow", { verifiedData: data });
   // Asks only whether the other conditions are exact, so that any query may stand for the searches.
   const anyData: VerifiedData = new Map(dataSearchesOf(plan).map((each) => [nameOfSearch(each), ALL]));
   if (!compileWith(anyData).exact || !strategies.exactness(anyData).isExact) return null;
   return withPointInTime(client, index, async (search) => {
-    const data = await verifyData(search, plan, query, names);
+    const data = await verifyData(search, plan, query);
     if (data === null) return null;
     const compiled = compileWith(data);
     const { isExact, doubts } = strategies.exactness(data);

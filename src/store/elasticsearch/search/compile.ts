@@ -11,8 +11,7 @@ import type {
 } from "../../../query/plan.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "../attributes.ts";
 import { ODD_TEXT, SEEN } from "../document.ts";
-import type { EarlierIndices } from "../mapping.ts";
-import { doubtOfData, doubtOfEarlier, lacksNumbers } from "../text-index/doubts.ts";
+import { DOUBT_OF_DATA, lacksNumbers } from "../text-index/doubts.ts";
 import { compileNear, compileWithin } from "./geo.ts";
 import { ALL, and, anyOf, conjuncts, levelsOf, not, NOTHING, or } from "./queries.ts";
 import type { Query } from "./queries.ts";
@@ -32,15 +31,10 @@ export type { Query } from "./queries.ts";
 export type Compiled = { readonly query: Query; readonly exact: boolean; readonly doubts?: readonly Query[] };
 
 /**
- * `broad` omits expressions, for those that are too complex for Lucene. `ByWords` uses the index of
+ * `broad` omits expressions, for those that are too complex for Lucene. `words` uses the index of
  * words for conditions that allow it.
  */
-export type Mode = "narrow" | "broad" | ByWords;
-
-export type ByWords = {
-  /** Indices of an earlier release, which have no index of words. */
-  readonly wordless: readonly string[];
-};
+export type Mode = "narrow" | "broad" | "words";
 
 /**
  * Levels of a plan's filters. Elasticsearch rejects queries of more than 30, and searches put up to
@@ -49,18 +43,16 @@ export type ByWords = {
 const MAX_LEVELS = 27;
 
 /** What queries are compiled for. */
-export type CompileOptions = EarlierIndices & { readonly verifiedData?: VerifiedData };
+export type CompileOptions = { readonly verifiedData?: VerifiedData };
 
 /** Queries for the events whose data meets a search, by {@link nameOfSearch}. */
 export type VerifiedData = ReadonlyMap<string, Query>;
-
-const CURRENT_INDICES: CompileOptions = { earlier: [], dataWordless: [] };
 
 /** Compiles the filters of a plan. No part of the query scores. */
 export function compileFilter(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
   mode: Mode = "narrow",
-  options: CompileOptions = CURRENT_INDICES,
+  options: CompileOptions = {},
 ): Compiled {
   const { query, ...rest } = compileCondition(plan.where, contextOf(options, plan.from.kind !== "events"), mode);
   const source = compileSource(plan.from);
@@ -85,9 +77,7 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
   const narrowing = conditions.flatMap((condition) => {
     if (condition.kind !== "text" && condition.kind !== "in" && condition.kind !== "contains") return [];
     const { field } = condition;
-    return field === "user"
-      ? [compileCondition({ ...condition, field }, contextOf(CURRENT_INDICES, true), "narrow").query]
-      : [];
+    return field === "user" ? [compileCondition({ ...condition, field }, contextOf({}, true), "narrow").query] : [];
   });
   return { bool: { filter: [anyOf("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
 }
@@ -95,12 +85,11 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
 /** Compiles a plan for the index of words. Returns null if the plan has no condition on words. */
 export function compileByWords(
   plan: Pick<ListPlan | GroupPlan, "from" | "logs" | "where">,
-  wordless: readonly string[],
-  options: CompileOptions = CURRENT_INDICES,
+  options: CompileOptions = {},
 ): Compiled | null {
-  // Users' copies are few, and some are older than the index of words.
+  // Users' copies are few, and have no index of words.
   if (plan.from.kind !== "events" || !hasWordCondition(plan.where)) return null;
-  return compileFilter(plan, { wordless }, options);
+  return compileFilter(plan, "words", options);
 }
 
 function hasWordCondition(condition: Condition): boolean {
@@ -147,19 +136,14 @@ type Leaf = Exclude<Condition, { kind: "and" | "or" | "not" }>;
 
 function compileLeaf(condition: Leaf, context: ConditionContext, mode: Mode): Compiled {
   const { negated } = context;
-  const { earlier } = context.options;
   switch (condition.kind) {
     case "contains":
     case "matches":
       if (isDataSearch(condition)) return compileDataSearch(condition, context, mode);
-      return withDoubts(
-        compileExpression(condition as Expression, context, mode),
-        doubtOfEarlier((condition as Expression).field, earlier),
-      );
+      return compileExpression(condition as Expression, context, mode);
     case "geo-near": {
       const { query, doubt } = compileNear(condition);
-      const near = { query: negated ? not(query) : query, exact: true };
-      return withDoubts(near, doubt, doubtOfEarlier("geo", earlier));
+      return withDoubt({ query: negated ? not(query) : query, exact: true }, doubt);
     }
     case "text":
     case "in":
@@ -169,23 +153,19 @@ function compileLeaf(condition: Leaf, context: ConditionContext, mode: Mode): Co
     case "accepted-after": {
       const query = compileComparison(condition);
       const compiled = { query: negated ? not(query) : query, exact: true };
-      return withDoubts(compiled, doubtOfComparison(condition, earlier));
+      return withDoubt(compiled, doubtOfComparison(condition));
     }
   }
   throw condition satisfies never;
 }
 
-function doubtOfComparison(condition: Comparison, earlier: readonly string[]): Query | null {
-  if (condition.kind === "geo-within") return doubtOfEarlier("geo", earlier);
-  if (condition.kind === "accepted-after" || condition.field === "geo" || condition.field === "data") return null;
-  if (condition.kind === "number" && isAttribute(condition.field)) return lacksNumbers(keyOfField(condition.field));
-  return doubtOfEarlier(condition.field, earlier);
+function doubtOfComparison(condition: Comparison): Query | null {
+  return condition.kind === "number" && isAttribute(condition.field) ? lacksNumbers(keyOfField(condition.field)) : null;
 }
 
-/** Widens a query to find what the doubts find. */
-function withDoubts({ query, exact }: Compiled, ...some: readonly (Query | null)[]): Compiled {
-  const doubts = some.filter((doubt) => doubt !== null);
-  return doubts.length === 0 ? { query, exact } : { query: or([query, ...doubts]), exact, doubts };
+/** Widens a query to find what the doubt finds. */
+function withDoubt({ query, exact }: Compiled, doubt: Query | null): Compiled {
+  return doubt === null ? { query, exact } : { query: or([query, doubt]), exact, doubts: [doubt] };
 }
 
 function compileMany(
@@ -296,21 +276,20 @@ function compileDataSearch(
   const isShallow = depth <= MAX_DEPTH_OF_WORDS;
   if (verified !== undefined && isShallow) return { query: negated ? not(verified) : verified, exact: true };
   const isIndexed = !isOfCopies && mode !== "broad" && isShallow;
-  const { certain, candidates } = findData(condition, isIndexed, options);
-  const doubt = doubtOfData(options.dataWordless);
+  const { certain, candidates } = findData(condition, isIndexed);
   if (certain === null) return { query: negated ? ALL : candidates, exact: false };
-  return withDoubts({ query: negated ? not(certain) : certain, exact: true }, doubt);
+  return withDoubt({ query: negated ? not(certain) : certain, exact: true }, DOUBT_OF_DATA);
 }
 
 function compileExpression(condition: Expression, { negated, depth }: ConditionContext, mode: Mode): Compiled {
   const unknown: Compiled = { query: negated ? ALL : exists(condition.field), exact: false };
   if (mode === "broad") return unknown;
-  if (mode !== "narrow" && depth <= MAX_DEPTH_OF_WORDS) {
+  if (mode === "words" && depth <= MAX_DEPTH_OF_WORDS) {
     const words = wordsOf(condition);
     // Without a test of each text, words can confirm a match. They can exclude one only for a
     // plain word.
     if (words !== null && (words.exact || !negated)) {
-      const { query, exact } = foundByWords(words, condition, mode);
+      const { query, exact } = foundByWords(words, condition);
       if (!negated || exact) return { query: negated ? not(query) : query, exact };
     }
   }
@@ -357,23 +336,18 @@ function luceneRegexpOf(expression: Extract<Expression, { kind: "matches" }>): L
 const MAX_DEPTH_OF_WORDS = 12;
 
 /**
- * Finds texts by their words. Odd texts, and those in indices without words, are found by the
- * expression. If each text found is tested anyway, all odd texts are included instead: translating
- * the expression and preparing it in Lucene takes milliseconds.
+ * Finds texts by their words. Odd texts are found by the expression. If each text found is tested
+ * anyway, all odd texts are included instead: translating the expression and preparing it in Lucene
+ * takes milliseconds.
  */
-function foundByWords({ condition, exact }: RequiredWords, expression: Expression, { wordless }: ByWords): Compiled {
+function foundByWords({ condition, exact }: RequiredWords, expression: Expression): Compiled {
   const odd: Query = { term: { has: ODD_TEXT } };
   const byWords = queryOfWords(condition, PATHS_OF_TEXT_WORDS);
-  const indices: Query[] = wordless.length === 0 ? [] : [{ terms: { _index: [...wordless] } }];
-  if (!exact && indices.length === 0) return { query: or([byWords, odd]), exact: false };
-  const regexp = compileRegexp(expression);
-  if (!exact || !regexp.exact) {
-    const others = indices.map((index) => and([index, regexp.query]));
-    return { query: or([byWords, odd, ...others]), exact: false };
-  }
+  const regexp = exact ? compileRegexp(expression) : null;
+  if (regexp === null || !regexp.exact) return { query: or([byWords, odd]), exact: false };
   // Without a test of each text, odd texts must not be found by words.
   const found: Query = { bool: { filter: [byWords], must_not: odd } };
-  return { query: or([found, and([or([odd, ...indices]), regexp.query])]), exact: true };
+  return { query: or([found, and([odd, regexp.query])]), exact: true };
 }
 
 /** Returns the path of a field's folded form. Ids and keys of logs are always folded. */

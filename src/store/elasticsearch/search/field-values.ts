@@ -2,7 +2,6 @@ import type { estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 
 import { parseAttributes, textsOfAttribute } from "../../../events/attributes.ts";
-import { patternOf } from "../../../events/pattern.ts";
 import { compareCodePoints } from "../../../events/text.ts";
 import { throwIfAborted } from "../../../elasticsearch/client.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
@@ -49,8 +48,6 @@ export type ValuesRequest = {
   readonly most: number;
   /** Finds events with values that no column holds; null if there are none. */
   readonly rest: Query | null;
-  /** Whether some of these events have no pattern. */
-  readonly isUnpatterned: boolean;
   /** Whether the events of `rest` are few enough to be read. */
   readonly isRestRead: boolean;
 };
@@ -167,19 +164,18 @@ function firstOf(counts: Tally, most: number): Values {
 }
 
 /**
- * Counts values that no column holds: of attributes without columns in their documents, and
- * patterns of documents of an earlier release. Each such document is read, unless they are many:
- * then the columns concerned are dropped.
+ * Counts values of attributes without columns in their documents. Each such document is read,
+ * unless they are many: then the columns concerned are dropped.
  */
 async function talliesOfRest(search: Searcher, request: ValuesRequest): Promise<Tallies> {
-  const { listed, rest, isUnpatterned, isRestRead } = request;
+  const { listed, rest, isRestRead } = request;
   const tallies = new Tallies(new Set(listed));
   if (rest === null) return tallies;
   if (!isRestRead) {
     for (const column of await columnsOfRest(search, rest, request)) tallies.drop(column);
     return tallies;
   }
-  const source = { includes: ["attributes", ATTRIBUTE_PATHS.rest, ...(isUnpatterned ? ["text", "pattern"] : [])] };
+  const source = { includes: ["attributes", ATTRIBUTE_PATHS.rest] };
   const yielder = new Yielder(throwIfAborted);
   const scanned = scan(search, { query: rest, sort: ANY_ORDER, batch: FIRST_BATCH, nextBatch, source });
   for await (const hits of scanned) {
@@ -192,13 +188,8 @@ async function talliesOfRest(search: Searcher, request: ValuesRequest): Promise<
 }
 
 /** Returns the listed columns that lack values of some documents. */
-async function columnsOfRest(
-  search: Searcher,
-  rest: Query,
-  { listed, existing, isUnpatterned }: ValuesRequest,
-): Promise<string[]> {
+async function columnsOfRest(search: Searcher, rest: Query, { listed, existing }: ValuesRequest): Promise<string[]> {
   const found = listed.filter((column) => !existing.has(column));
-  if (isUnpatterned) found.push("pattern");
   const attributes = listed.filter((column) => existing.has(column) && column.includes("."));
   for (let from = 0; from < attributes.length; from += FILTERS_PER_SEARCH) {
     const some = attributes.slice(from, from + FILTERS_PER_SEARCH);
@@ -225,7 +216,6 @@ function nextBatch(hits: readonly Hit[]): number {
 }
 
 function tally(document: Partial<Document>, ignored: readonly string[], tallies: Tallies): void {
-  if (document.pattern === undefined && document.text) tallies.add("pattern", [patternOf(document.text)]);
   const lacking = new Set([...lackingIn(document), ...ignored]);
   if (lacking.size === 0) return;
   const attributes = parseAttributes(document.attributes ?? null);

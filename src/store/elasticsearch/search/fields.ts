@@ -7,7 +7,6 @@ import { LISTED_FIELDS } from "../../store.ts";
 import type { FieldsAnswer, FieldsQuery, FieldSummary } from "../../store.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOf, kindTermsOf, nameOf, readKindTerm } from "../attributes.ts";
 import type { ValueKind } from "../attributes.ts";
-import { doubtOfEarlier } from "../text-index/doubts.ts";
 import type { Names } from "../mapping.ts";
 import { termOf, valuesOf } from "./field-values.ts";
 import { and, or } from "./queries.ts";
@@ -43,7 +42,7 @@ const PRESENT: Record<Field, Query> = {
   geo: { term: { has: "geo" } },
   value: { exists: { field: "value" } },
   user: { exists: { field: "folded.user" } },
-  pattern: { exists: { field: "folded.text" } },
+  pattern: { exists: { field: "folded.pattern" } },
 };
 const KINDS: Partial<Record<Field, FieldSummary["kind"]>> = { created: "time", geo: "place", value: "number" };
 const WITHOUT_VALUES: ReadonlySet<Field> = new Set(["created", "text", "data", "geo"]);
@@ -65,9 +64,8 @@ export async function fields(
   const { log, from, to, prefix } = fieldsQuery;
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
   const query: Query = { bool: { filter: [{ term: { log } }, { range: { created } }] } };
-  const unpatterned = doubtOfEarlier("pattern", names.earlier);
   return withPointInTime(client, names.events, async (search) => {
-    const rest = restOf(query, unpatterned);
+    const rest = restOf(query);
     const mayListAttributes = prefix === "" || prefix.startsWith("@");
     const [ofEvents, { attributes, unlisted }, restAnswer] = await Promise.all([
       listedFields(search, query, prefix),
@@ -82,7 +80,6 @@ export async function fields(
       existing: await existingOf(client, names, frequentFirst),
       most: fieldsQuery.values,
       rest: restCount === 0 ? null : rest,
-      isUnpatterned: unpatterned !== null,
       isRestRead: restCount <= mostRest,
     });
     const byName = await sortYielding(attributes, (a, b) => compareCodePoints(a.name, b.name));
@@ -211,7 +208,6 @@ async function kindsOf(search: Searcher, query: Query, keys: readonly string[]):
 }
 
 /** Finds documents with values that no column holds. */
-function restOf(query: Query, unpatterned: Query | null): Query {
-  const rest = or([{ exists: { field: ATTRIBUTE_PATHS.rest } }, { exists: { field: "_ignored" } }]);
-  return and([query, unpatterned === null ? rest : or([rest, unpatterned])]);
+function restOf(query: Query): Query {
+  return and([query, or([{ exists: { field: ATTRIBUTE_PATHS.rest } }, { exists: { field: "_ignored" } }])]);
 }

@@ -66,11 +66,10 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
 /** Returns options for reading few events, in the plan's order if the index has it. */
 function orderOptions(client: Client, names: Names, plan: ListPlan) {
   return {
-    exactness: () => ({ isExact: true, doubts: doubtsOfSort(plan, names.earlier) }),
+    exactness: () => ({ isExact: true, doubts: doubtsOfSort(plan) }),
     few: {
       client,
       index: indexOf(names, plan.from),
-      names,
       ...(isSortedByIndex(plan) && !isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
       source: sourceOfFewRows(plan.logs),
     },
@@ -98,7 +97,7 @@ async function annotationsOfMatches(
   plan: ListPlan,
 ): ReturnType<typeof annotationsByQuery> {
   if (plan.from.kind !== "events" || dependsOnClass(plan.where)) return null;
-  return annotationsByQuery(client, names, compileFilter(plan, "broad", names).query);
+  return annotationsByQuery(client, names, compileFilter(plan, "broad").query);
 }
 
 /**

@@ -4,8 +4,7 @@ import type { DataSearch, GroupPlan, ListPlan } from "../../../query/plan.ts";
 import { MAX_READ_EVENTS } from "../../too-wide.ts";
 import { toRow } from "../document.ts";
 import type { Document } from "../document.ts";
-import type { EarlierIndices } from "../mapping.ts";
-import { doubtOfData } from "../text-index/doubts.ts";
+import { DOUBT_OF_DATA } from "../text-index/doubts.ts";
 import type { Query, VerifiedData } from "./compile.ts";
 import { DataReading, FIRST_BATCH } from "./data-reading.ts";
 import { and, anyOf, not, NOTHING, or } from "./queries.ts";
@@ -33,12 +32,11 @@ export async function verifyData(
   search: Searcher,
   plan: ListPlan | GroupPlan,
   query: Query,
-  indices: EarlierIndices,
 ): Promise<VerifiedData | null> {
   const searches = [...new Map(dataSearchesOf(plan).map((each) => [nameOfSearch(each), each])).values()];
   if (searches.length > MAX_SEARCHES) return null;
   const isIndexed = plan.from.kind === "events";
-  const found = searches.map((each) => new DataMatches(each, findData(each, isIndexed, indices), indices));
+  const found = searches.map((each) => new DataMatches(each, findData(each, isIndexed)));
   const among = and([query, or(found.map(({ undecided }) => undecided))]);
   const reading = new DataReading(search, among, plan.where, { includes: ["id", "log", "data", "has"] });
   const [events, candidates] = await Promise.all([new DataReading(search, query, plan.where).count(), reading.count()]);
@@ -60,19 +58,17 @@ class DataMatches {
   readonly name: string;
   readonly #test: YieldingTest<ReturnType<typeof toRow>>;
   readonly #queries: DataQueries;
-  readonly #doubt: Query;
   readonly #ids: Record<"met" | "unmet", EventId[]> = { met: [], unmet: [] };
 
-  constructor(search: DataSearch, queries: DataQueries, { dataWordless }: EarlierIndices) {
+  constructor(search: DataSearch, queries: DataQueries) {
     this.name = nameOfSearch(search);
     this.#test = new YieldingTest(testOfEvents(search));
     this.#queries = queries;
-    this.#doubt = doubtOfData(dataWordless);
   }
 
   /** Finds the events that have to be read. */
   get undecided(): Query {
-    return this.#queries.certain === null ? this.#queries.candidates : this.#doubt;
+    return this.#queries.certain === null ? this.#queries.candidates : DOUBT_OF_DATA;
   }
 
   async add(document: Document): Promise<void> {
@@ -98,7 +94,7 @@ class DataMatches {
   get query(): Query {
     const { certain, candidates } = this.#queries;
     const { met, unmet } = this.#ids;
-    if (certain !== null) return or([and([certain, not(this.#doubt)]), withIds(met)]);
+    if (certain !== null) return or([and([certain, not(DOUBT_OF_DATA)]), withIds(met)]);
     return met.length <= unmet.length ? withIds(met) : and([candidates, not(withIds(unmet))]);
   }
 }

@@ -1,7 +1,6 @@
 import { fold } from "../../../events/text.ts";
 import type { Condition, DataSearch } from "../../../query/plan.ts";
-import type { EarlierIndices } from "../mapping.ts";
-import { doubtOfData } from "../text-index/doubts.ts";
+import { DOUBT_OF_DATA } from "../text-index/doubts.ts";
 import { wordsOfExpression, wordsOfText } from "../text-index/words.ts";
 import type { WordCondition } from "../text-index/words.ts";
 import { and, or } from "./queries.ts";
@@ -52,16 +51,16 @@ export function queryOfWords(condition: WordCondition, paths: WordPaths): Query 
 
 /**
  * Queries for a search of data: `candidates` finds all events that may meet it. `certain` finds
- * just those that do, except for {@link doubtOfData}, or is null if words do not decide.
+ * just those that do, except for {@link DOUBT_OF_DATA}, or is null if words do not decide.
  */
 export type DataQueries = { readonly candidates: Query; readonly certain: Query | null };
 
 /** @param isIndexed whether the data is in the index of words */
-export function findData(search: DataSearch, isIndexed: boolean, { dataWordless }: EarlierIndices): DataQueries {
+export function findData(search: DataSearch, isIndexed: boolean): DataQueries {
   const words = isIndexed ? wordsOf(search) : null;
   if (words === null) return { candidates: HAS_DATA, certain: null };
   const byWords = queryOfWords(words.condition, PATHS_OF_DATA_WORDS);
-  return { candidates: or([byWords, doubtOfData(dataWordless)]), certain: words.exact ? byWords : null };
+  return { candidates: or([byWords, DOUBT_OF_DATA]), certain: words.exact ? byWords : null };
 }
 
 const HAS_DATA: Query = { term: { has: "data" } };

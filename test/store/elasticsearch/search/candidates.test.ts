@@ -12,7 +12,6 @@ import { encodeDocument } from "../../../../src/store/elasticsearch/document.ts"
 import { DataReading } from "../../../../src/store/elasticsearch/search/data-reading.ts";
 import { ANY_ORDER } from "../../../../src/store/elasticsearch/search/scan.ts";
 import type { Request, Searcher } from "../../../../src/store/elasticsearch/search/scan.ts";
-import { namesIn } from "../../../../src/store/elasticsearch/mapping.ts";
 import { textsOf } from "../../../../src/store/elasticsearch/search/verify.ts";
 import { event, groupPlan, listPlan } from "../../../contract/store-fixture.ts";
 import { hostileText } from "../../../support/hostile-text.ts";
@@ -203,7 +202,7 @@ async function runOnFew(answers: (request: Request) => Promise<unknown>) {
     isWhole: true,
     byScanning: async () => "batches",
     fromRows: (rows) => `${rows.length} rows`,
-    few: { client: client as unknown as Client, index: "events", names: namesIn("some"), sort: ["id"], source: true },
+    few: { client: client as unknown as Client, index: "events", sort: ["id"], source: true },
   });
   return { answeredBy, requests };
 }

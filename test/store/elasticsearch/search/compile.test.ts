@@ -7,7 +7,7 @@ import { ATTRIBUTE_PATHS, keyOf } from "../../../../src/store/elasticsearch/attr
 import { compileByWords, compileFilter } from "../../../../src/store/elasticsearch/search/compile.ts";
 import type { Query } from "../../../../src/store/elasticsearch/search/compile.ts";
 import { and, not, or } from "../../../../src/store/elasticsearch/search/queries.ts";
-import { doubtOfData } from "../../../../src/store/elasticsearch/text-index/doubts.ts";
+import { DOUBT_OF_DATA } from "../../../../src/store/elasticsearch/text-index/doubts.ts";
 import { compileSort } from "../../../../src/store/elasticsearch/search/compile-sort.ts";
 
 const SHOP: Query = { term: { log: "shop" } };
@@ -150,35 +150,25 @@ test("an expression that is too complex selects all events with the field, and a
 const regexpOn = (field: string, value: string): Query => ({ regexp: { [field]: { value, flags: "NONE" } } });
 const either = (...should: Query[]): Query => ({ bool: { should, minimum_should_match: 1 } });
 const IS_ODD: Query = { term: { has: "odd-text" } };
-const IS_OLD: Query = { terms: { _index: ["old"] } };
 
 test("words: Lucene runs an expression only if the words do not decide", (t) => {
-  const byWords = (where: Condition, wordless: readonly string[]) =>
-    compileByWords({ from: { kind: "events" }, logs: ["shop" as LogKey], where }, wordless);
+  const byWords = (where: Condition) => compileByWords({ from: { kind: "events" }, logs: ["shop" as LogKey], where });
   const found = (query: Query, exact: boolean) => ({ query: { bool: { filter: [SHOP, query] } }, exact });
   const letters = regexpOn("folded.text.letters", ".*timeout.*");
 
   const expression: Condition = { kind: "matches", field: "text", pattern: "timeout.*id=9[0-9]{3}$" };
   const words: Query = { bool: { filter: [letters, regexpOn("folded.digits", "\\=9[0-9][0-9][0-9]")] } };
-  t.deepEqual(byWords(expression, []), found(either(words, IS_ODD), false));
-  const old: Query = { bool: { filter: [IS_OLD, regexpOn("folded.text", ".*timeout[^\n]*id\\=9[0-9]{3}")] } };
-  t.deepEqual(byWords(expression, ["old"]), found(either(words, IS_ODD, old), false));
+  t.deepEqual(byWords(expression), found(either(words, IS_ODD), false));
 
   const word: Condition = { kind: "contains", field: "text", value: "timeout" };
   const plain: Query = { bool: { filter: [letters], must_not: IS_ODD } };
   const whole = regexpOn("folded.text", ".*timeout.*");
-  t.deepEqual(byWords(word, []), found(either(plain, { bool: { filter: [IS_ODD, whole] } }), true));
-  const others: Query = { bool: { filter: [either(IS_ODD, IS_OLD), whole] } };
-  t.deepEqual(byWords(word, ["old"]), found(either(plain, others), true));
+  t.deepEqual(byWords(word), found(either(plain, { bool: { filter: [IS_ODD, whole] } }), true));
 });
 
-test("data is found by its words, which decide for a plain word unless the index lacks some", (t) => {
-  const source = { kind: "events" as const };
-  const compiled = (where: Condition, from: RecordSource = source, dataWordless: readonly string[] = []) => {
-    const { query, ...rest } = compileFilter({ from, logs: ["shop" as LogKey], where }, "narrow", {
-      earlier: [],
-      dataWordless,
-    });
+test("data is found by its words, which decide for a plain word", (t) => {
+  const compiled = (where: Condition, from: RecordSource = { kind: "events" }) => {
+    const { query, ...rest } = compileFilter({ from, logs: ["shop" as LogKey], where });
     return { query: (query.bool!.filter as Query[]).at(-1)!, ...rest };
   };
   const isOdd: Query = { term: { has: "odd-data" } };
@@ -200,10 +190,6 @@ test("data is found by its words, which decide for a plain word unless the index
   };
   t.deepEqual(compiled(words), { query: either(all, isOdd), exact: false });
   t.deepEqual(compiled({ kind: "not", condition: words }), { query: SHOP, exact: false });
-  const isOld: Query = {
-    bool: { filter: [{ term: { _index: "old" } }, hasData, { bool: { must_not: { term: { has: "data-words" } } } }] },
-  };
-  t.deepEqual(compiled(words, source, ["old"]), { query: either(all, isOdd, isOld), exact: false });
   // Nothing follows about words, and copies have no index of words.
   t.deepEqual(compiled({ kind: "matches", field: "data", pattern: "x|yz" }), { query: hasData, exact: false });
   t.deepEqual(compiled(word, { kind: "bookmarks", user: "00ff" as UserId }), { query: hasData, exact: false });
@@ -216,7 +202,6 @@ test("annotated events belong to a user", (t) => {
 
 /** Levels of boolean queries that leave room for those around a plan's filters, and for a term. */
 const MOST_LEVELS = 26;
-const EARLIER = { earlier: ["old", "older"], dataWordless: ["old", "older"] };
 const DEEP: readonly Condition[] = [
   tagged,
   { kind: "in", field: "user", values: ["ann", ""] },
@@ -235,7 +220,7 @@ const DEEP: readonly Condition[] = [
 const VERIFIED = new Map(
   ["contains exhausted", "contains l exhausted"].map((name) => [
     name,
-    or([and([regexpOn("data", ".*exhausted.*"), not(doubtOfData(["old", "older"]))]), { terms: { id: ["1", "2"] } }]),
+    or([and([regexpOn("data", ".*exhausted.*"), not(DOUBT_OF_DATA)]), { terms: { id: ["1", "2"] } }]),
   ]),
 );
 
@@ -247,10 +232,10 @@ for (const leaf of DEEP) {
       for (const each of [where, { kind: "not", condition: where } as const]) {
         const plan = { from: { kind: "events" as const }, logs: ["shop" as LogKey], where: each };
         const compiled = [
-          compileFilter(plan, "narrow", EARLIER),
-          compileFilter(plan, "broad", EARLIER),
-          compileByWords(plan, ["old"], EARLIER) ?? { query: {}, exact: false },
-          compileFilter(plan, "narrow", { ...EARLIER, verifiedData: VERIFIED }),
+          compileFilter(plan, "narrow"),
+          compileFilter(plan, "broad"),
+          compileByWords(plan) ?? { query: {}, exact: false },
+          compileFilter(plan, "narrow", { verifiedData: VERIFIED }),
         ];
         for (const { query, exact } of compiled) {
           const levels = depthOf(query);
