@@ -14,32 +14,18 @@ import { StartError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { GroupPlan, ListPlan } from "../../query/plan.ts";
 import { MAX_LISTED_ATTRIBUTES } from "../store.ts";
-import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
+import type { Store, StorePart, WriteOutcome } from "../store.ts";
 import { runWithinTime } from "../within-time.ts";
-import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
-import { ColumnsOfLogs } from "./columns.ts";
-import { DistinctHints } from "./groups/distinct.ts";
+import { ColumnsOfLogs } from "./write/columns.ts";
+import { DistinctHints } from "./read/groups/distinct.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./write/deletions.ts";
-import { attributeNames, fields } from "./search/fields.ts";
-import { readParts } from "./rebuild/generations.ts";
-import { group } from "./groups/group.ts";
-import { list, rows } from "./search/list.ts";
-import { indexOf, namesIn } from "./mapping.ts";
-import type { Names } from "./mapping.ts";
+import { attributeNames, fields } from "./read/fields.ts";
+import { group } from "./read/groups/group.ts";
+import { list, rows } from "./read/list.ts";
+import { indexOf, namesIn } from "./documents/mapping.ts";
 import { putTemplates } from "./templates.ts";
 import type { IndexOptions } from "./templates.ts";
-import {
-  addBookmark,
-  copyId,
-  data,
-  deleteAlert,
-  deleteBookmark,
-  deletedAmong,
-  deleteEvent,
-  find,
-  annotations,
-  refresh,
-} from "./annotations.ts";
+import { addBookmark, deleteAlert, deleteBookmark, deleteEvent } from "./write/annotations.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./write/seen.ts";
 import { createRecovery } from "./rebuild/recovery.ts";
 import type { Recovery } from "./rebuild/recovery.ts";
@@ -47,10 +33,15 @@ import { ElasticsearchEvents, operationsOf } from "./write/prepared.ts";
 import { rebuild } from "./rebuild/rebuild.ts";
 import { reclassify } from "./write/reclassify.ts";
 import { deleteExpired } from "./write/retention.ts";
-import { BLOCK_EXCEPTION, searcherOf } from "./search/scan.ts";
-import { extentOf } from "./search/seek.ts";
-import { encodeVisit, users } from "./users.ts";
-import { createOperation, indexOperation, writeBulk, writeEncodedBulk } from "./write/write.ts";
+import { BLOCK_EXCEPTION, searcherOf } from "./client/scan.ts";
+import { extentOf } from "./read/seek.ts";
+import { encodeVisit } from "./documents/visit.ts";
+import { users } from "./read/users.ts";
+import { createOperation, writeBulk, writeEncodedBulk } from "./client/bulk.ts";
+import { readParts, refresh } from "./client/indices.ts";
+import { data, find } from "./read/find.ts";
+import { annotations } from "./read/annotations.ts";
+import { writeAlerts } from "./write/alerts.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
   readonly client: Client;
@@ -186,37 +177,4 @@ function withRecovery(recovery: Recovery) {
       }
     },
   };
-}
-
-/**
- * Writes alerts, then checks whether their events were deleted: a concurrent deletion either saw
- * the alert or left a marker that this check sees. Alerts of deleted events are replaced by markers
- * too, including alerts that a replay would create again.
- */
-async function writeAlerts(client: Client, names: Names, alerts: readonly Alert[]): Promise<WriteOutcome[]> {
-  const outcomes = await writeBulk(
-    client,
-    alerts.map(({ user, event }) =>
-      createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, NO_COLUMNS, user)),
-    ),
-  );
-  const written = [...alerts.keys()].filter((i) => outcomes[i]?.kind === "done");
-  if (written.length === 0) return outcomes;
-  try {
-    const deleted = await deletedAmong(client, names, [...new Set(written.map((i) => alerts[i]!.event.id))]);
-    const orphans = written.filter((i) => deleted.has(alerts[i]!.event.id));
-    const markers = await writeBulk(
-      client,
-      orphans.map((i) => {
-        const { user, event } = alerts[i]!;
-        return indexOperation(names.alertsOf(event.id), copyId(event.id, user), MARKER);
-      }),
-    );
-    for (const [k, i] of orphans.entries()) outcomes[i] = markers[k]!;
-  } catch (error) {
-    const { code, message } = translateElasticsearchError(error);
-    if (code !== "store_unavailable") throw error;
-    for (const i of written) outcomes[i] = { kind: "retry", reason: message };
-  }
-  return outcomes;
 }

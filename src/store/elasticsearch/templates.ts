@@ -2,9 +2,9 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 
 import { replicaSettings } from "../../elasticsearch/replicas.ts";
 import { StartError } from "../../errors.ts";
-import { FIELD_LIMITS, kindsOf, LAYOUT_VERSION, mappingsOf } from "./mapping.ts";
-import type { Names } from "./mapping.ts";
-import { MAX_EXPRESSION_LENGTH } from "./text-index/regexp.ts";
+import { FIELD_LIMITS, kindsOf, LAYOUT_VERSION, mappingsOf } from "./documents/mapping.ts";
+import type { Names } from "./documents/mapping.ts";
+import { MAX_EXPRESSION_LENGTH } from "./compile/regexp.ts";
 
 /** Above the templates of Elasticsearch (`logs-*-*`, 100): any namespace gets plain indices. */
 const TEMPLATE_PRIORITY = 500;

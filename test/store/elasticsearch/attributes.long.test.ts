@@ -1,6 +1,6 @@
 import type { LogKey } from "../../../src/events/event.ts";
 import { event, MORNING, newLog, write } from "../../contract/store-fixture.ts";
-import { fields } from "../../../src/store/elasticsearch/search/fields.ts";
+import { fields } from "../../../src/store/elasticsearch/read/fields.ts";
 import { evaluateFields } from "../../reference/fields.ts";
 import { client, serially, open, attributes, COUNT, listsAgree, agreeOnGroups } from "./attributes-fixture.ts";
 

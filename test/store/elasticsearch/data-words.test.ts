@@ -6,7 +6,7 @@ import { pino } from "pino";
 import type { StoredEvent } from "../../../src/events/event.ts";
 import type { Condition } from "../../../src/query/plan.ts";
 import { fixedZone } from "../../../src/query/zone.ts";
-import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
+import { namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";

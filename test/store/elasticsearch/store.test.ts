@@ -6,7 +6,7 @@ import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts"
 import type { StoredEvent } from "../../../src/events/event.ts";
 import { EVERYTHING } from "../../../src/query/plan.ts";
 import type { ListPlan } from "../../../src/query/plan.ts";
-import { LAYOUT_VERSION, namesIn } from "../../../src/store/elasticsearch/mapping.ts";
+import { LAYOUT_VERSION, namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { fixedZone, parseZone } from "../../../src/query/zone.ts";
