@@ -2,13 +2,13 @@ import test from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
-import type { LogKey } from "../../../src/events/event.ts";
-import type { Annotations } from "../../../src/store/store.ts";
-import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
-import type { DuckdbStore } from "../../../src/store/duckdb/store.ts";
-import { event, listPlan, newLog, newUser } from "../../contract/store-fixture.ts";
-import { temporaryFolder } from "../../support/temporary.ts";
-import { writeAlerts, writeEvents } from "../../support/write-events.ts";
+import type { LogKey } from "../../../../src/events/event.ts";
+import type { Annotations } from "../../../../src/store/store.ts";
+import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
+import type { DuckdbStore } from "../../../../src/store/duckdb/store.ts";
+import { event, listPlan, newLog, newUser } from "../../../contract/store-fixture.ts";
+import { temporaryFolder } from "../../../support/temporary.ts";
+import { writeAlerts, writeEvents } from "../../../support/write-events.ts";
 
 /** Returns the annotations of all events of a log, as its list shows them. */
 async function marksOf(store: DuckdbStore, log: LogKey): Promise<Annotations[]> {

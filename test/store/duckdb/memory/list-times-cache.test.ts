@@ -4,7 +4,7 @@ import { pino } from "pino";
 
 import type { StoredEvent } from "../../../../src/events/event.ts";
 import type { ListPlan } from "../../../../src/query/plan.ts";
-import { ListTimesCache } from "../../../../src/store/duckdb/read/list-times-cache.ts";
+import { ListTimesCache } from "../../../../src/store/duckdb/memory/list-times-cache.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { event, idAt, listPlan, MORNING, newLog } from "../../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";

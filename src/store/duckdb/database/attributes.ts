@@ -1,10 +1,10 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import { numberOfValue } from "../../events/attributes.ts";
-import type { AttributeValue } from "../../events/attributes.ts";
-import { isAscii } from "../../events/ascii.ts";
-import { fold } from "../../events/text.ts";
-import { ATTRIBUTE_COLUMN, EVENT_WIDTH } from "./database/schema.ts";
+import { numberOfValue } from "../../../events/attributes.ts";
+import type { AttributeValue } from "../../../events/attributes.ts";
+import { isAscii } from "../../../events/ascii.ts";
+import { fold } from "../../../events/text.ts";
+import { ATTRIBUTE_COLUMN, EVENT_WIDTH } from "./schema.ts";
 
 /** Type of the values in a column. */
 export type ColumnKind = "number" | "text";

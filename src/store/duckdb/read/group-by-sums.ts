@@ -7,13 +7,14 @@ import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../.
 import { timeRangeOf } from "../../../query/time-range.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store.ts";
-import { queryRows } from "../read/run-statement.ts";
+import { queryRows } from "../database/run-statement.ts";
 import type { Span } from "../compile/compile.ts";
-import type { ColumnStatistics, QuerySchema } from "../column-statistics.ts";
-import { compileSums, sliceNumberOf } from "./compile-sums.ts";
-import type { SumsRow } from "./compile-sums.ts";
-import { added, MOST_SLICES, SLICE_MS } from "./time-sums.ts";
-import type { LogSums, Slice } from "./time-sums.ts";
+import type { ColumnStatistics } from "../memory/column-statistics.ts";
+import { compileSums, sliceNumberOf } from "../compile/sums.ts";
+import type { SumsRow } from "../compile/sums.ts";
+import { added, MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
+import type { LogSums, Slice } from "../memory/time-sums.ts";
+import type { QuerySchema } from "../memory/query-schema.ts";
 
 /** Shorter ranges are scanned just as fast. */
 const LEAST_MS = 86_400_000;

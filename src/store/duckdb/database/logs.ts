@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import type { LogKey } from "../../events/event.ts";
+import type { LogKey } from "../../../events/event.ts";
 
 const SHAPE = JSON.stringify([{ log: "VARCHAR", number: "UINTEGER" }]);
 

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import type { LogKey } from "../../events/event.ts";
+import type { LogKey } from "../../../events/event.ts";
 
 /**
  * The logs that may have bookmarks or alerts. Lists of other logs skip the lookup.

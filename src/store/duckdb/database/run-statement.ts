@@ -1,8 +1,17 @@
 import { VARCHAR } from "@duckdb/node-api";
-import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBValue } from "@duckdb/node-api";
+import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 
 import { Yielder } from "../../../scheduling/yielding.ts";
-import type { Statement } from "../compile/binder.ts";
+
+/**
+ * SQL with its parameters. Of user input, only numbers and validated keys of logs become part of
+ * the text; a statement without parameters is planned only once.
+ */
+export type Statement = {
+  readonly sql: string;
+  readonly values: readonly (string | number | bigint)[];
+  readonly types: readonly DuckDBType[];
+};
 
 export type Row = readonly DuckDBValue[];
 

@@ -3,19 +3,19 @@ import test from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
-import { AttributeColumns } from "../../../src/store/duckdb/attributes.ts";
-import { ColumnStatistics } from "../../../src/store/duckdb/column-statistics.ts";
-import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
-import { AnnotatedLogs } from "../../../src/store/duckdb/annotated-logs.ts";
-import { ListTimesCache } from "../../../src/store/duckdb/read/list-times-cache.ts";
-import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
-import { TimeSums } from "../../../src/store/duckdb/sums/time-sums.ts";
-import { EVENTS } from "../../../src/store/duckdb/database/schema.ts";
-import { fold } from "../../../src/events/text.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { event, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
-import { temporaryFolder } from "../../support/temporary.ts";
-import { emptyBlockIndex } from "./blocks/blocks-fixture.ts";
+import { AttributeColumns } from "../../../../src/store/duckdb/database/attributes.ts";
+import { ColumnStatistics } from "../../../../src/store/duckdb/memory/column-statistics.ts";
+import { LogNumbers } from "../../../../src/store/duckdb/database/logs.ts";
+import { AnnotatedLogs } from "../../../../src/store/duckdb/memory/annotated-logs.ts";
+import { ListTimesCache } from "../../../../src/store/duckdb/memory/list-times-cache.ts";
+import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
+import { TimeSums } from "../../../../src/store/duckdb/memory/time-sums.ts";
+import { EVENTS } from "../../../../src/store/duckdb/database/schema.ts";
+import { fold } from "../../../../src/events/text.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { event, listPlan, MORNING, newLog, write } from "../../../contract/store-fixture.ts";
+import { temporaryFolder } from "../../../support/temporary.ts";
+import { emptyBlockIndex } from "../blocks/blocks-fixture.ts";
 
 test("concurrent callers get the range of events, and a failed lookup is repeated", async (t) => {
   const instance = await DuckDBInstance.create(":memory:");

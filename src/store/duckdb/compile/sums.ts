@@ -1,7 +1,7 @@
-import { Binder } from "../compile/binder.ts";
-import type { Statement } from "../compile/binder.ts";
-import type { Span } from "../compile/compile.ts";
-import { MOST_SLICES, SLICE_MS } from "./time-sums.ts";
+import { Binder } from "./binder.ts";
+import type { Span } from "./compile.ts";
+import { MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
+import type { Statement } from "../database/run-statement.ts";
 
 /** Slices by which times are shifted above 0, as DuckDB's division truncates toward 0. */
 const SHIFT_SLICES = (100_000_000 * 86_400_000) / SLICE_MS;

@@ -3,12 +3,12 @@ import test from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
-import { AttributeColumns } from "../../../src/store/duckdb/attributes.ts";
-import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
-import type { DuckdbStore } from "../../../src/store/duckdb/store.ts";
-import type { AttributeField, Condition } from "../../../src/query/plan.ts";
-import { event, groupPlan, listPlan, newLog, row, write } from "../../contract/store-fixture.ts";
-import { temporaryFolder } from "../../support/temporary.ts";
+import { AttributeColumns } from "../../../../src/store/duckdb/database/attributes.ts";
+import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
+import type { DuckdbStore } from "../../../../src/store/duckdb/store.ts";
+import type { AttributeField, Condition } from "../../../../src/query/plan.ts";
+import { event, groupPlan, listPlan, newLog, row, write } from "../../../contract/store-fixture.ts";
+import { temporaryFolder } from "../../../support/temporary.ts";
 
 const SILENT = pino({ level: "silent" });
 const COUNT = { kind: "count", where: null } as const;

@@ -1,7 +1,7 @@
 import { DOUBLE, DuckDBInstance, VARCHAR } from "@duckdb/node-api";
 import test from "ava";
 
-import { queryRows } from "../../../../src/store/duckdb/read/run-statement.ts";
+import { queryRows } from "../../../../src/store/duckdb/database/run-statement.ts";
 
 const TEXTS = ["", "web", "' or true --", "\\'", "a\0b", "$1 $2", "grün 🦊 \u2028", "\ud800", "%_", "x".repeat(1_001)];
 

@@ -2,9 +2,9 @@ import test from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
-import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
-import { event, listPlan, newLog } from "../../contract/store-fixture.ts";
-import { temporaryFolder } from "../../support/temporary.ts";
+import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
+import { event, listPlan, newLog } from "../../../contract/store-fixture.ts";
+import { temporaryFolder } from "../../../support/temporary.ts";
 
 test("events that together need more memory than the store has are written in smaller transactions", async (t) => {
   t.timeout(120_000);

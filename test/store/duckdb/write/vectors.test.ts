@@ -2,8 +2,8 @@ import { DuckDBInstance } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import test from "ava";
 import fc from "fast-check";
-import { keepByteOrderMarks } from "../../../src/store/duckdb/database/text-decoder.ts";
-import { appendChunks, ChunkPool, Rows } from "../../../src/store/duckdb/write/chunks.ts";
+import { keepByteOrderMarks } from "../../../../src/store/duckdb/database/text-decoder.ts";
+import { appendChunks, ChunkPool, Rows } from "../../../../src/store/duckdb/write/chunks.ts";
 import {
   bigints,
   booleans,
@@ -11,9 +11,9 @@ import {
   hexUbigints,
   structs,
   uintegers,
-} from "../../../src/store/duckdb/vectors/columns.ts";
-import type { Column } from "../../../src/store/duckdb/vectors/columns.ts";
-import { distinctTexts, entriesOf, texts } from "../../../src/store/duckdb/vectors/texts.ts";
+} from "../../../../src/store/duckdb/write/vectors/columns.ts";
+import type { Column } from "../../../../src/store/duckdb/write/vectors/columns.ts";
+import { distinctTexts, entriesOf, texts } from "../../../../src/store/duckdb/write/vectors/texts.ts";
 
 type Inner = { readonly text: string | null; readonly other: string | null };
 type Row = {

@@ -3,9 +3,9 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import type { LogKey } from "../../../src/events/event.ts";
-import { LogNumbers } from "../../../src/store/duckdb/logs.ts";
-import { LOGS } from "../../../src/store/duckdb/database/schema.ts";
+import type { LogKey } from "../../../../src/events/event.ts";
+import { LogNumbers } from "../../../../src/store/duckdb/database/logs.ts";
+import { LOGS } from "../../../../src/store/duckdb/database/schema.ts";
 
 const [SHOP, MAIL, BLOG] = ["shop", "mail", "blog"] as LogKey[] as [LogKey, LogKey, LogKey];
 
