@@ -5,7 +5,7 @@ import type { ExecutionContext } from "ava";
 
 import type { LogKey } from "../../../../src/events/event.ts";
 import { LogNumbers } from "../../../../src/store/duckdb/database/logs.ts";
-import { LOGS } from "../../../../src/store/duckdb/database/schema.ts";
+import { TABLES } from "../../../../src/store/duckdb/database/schema.ts";
 
 const [SHOP, MAIL, BLOG] = ["shop", "mail", "blog"] as LogKey[] as [LogKey, LogKey, LogKey];
 
@@ -13,7 +13,7 @@ async function connect(t: ExecutionContext): Promise<DuckDBConnection> {
   const instance = await DuckDBInstance.create(":memory:");
   t.teardown(() => instance.closeSync());
   const connection = await instance.connect();
-  await connection.run(LOGS);
+  await connection.run(TABLES.logs);
   return connection;
 }
 

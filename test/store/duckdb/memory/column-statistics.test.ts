@@ -10,7 +10,7 @@ import { AnnotatedLogs } from "../../../../src/store/duckdb/memory/annotated-log
 import { ListTimesCache } from "../../../../src/store/duckdb/memory/list-times-cache.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { TimeSums } from "../../../../src/store/duckdb/memory/time-sums.ts";
-import { EVENTS } from "../../../../src/store/duckdb/database/schema.ts";
+import { TABLES } from "../../../../src/store/duckdb/database/schema.ts";
 import { fold } from "../../../../src/events/text.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { event, listPlan, MORNING, newLog, write } from "../../../contract/store-fixture.ts";
@@ -75,7 +75,7 @@ test("a user in upper case that is written during a query is found", async (t) =
   const instance = await DuckDBInstance.create(":memory:");
   t.teardown(() => instance.closeSync());
   const connection = await instance.connect();
-  await connection.run(EVENTS);
+  await connection.run(TABLES.events);
   const statistics = new ColumnStatistics({
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
