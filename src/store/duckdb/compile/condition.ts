@@ -23,28 +23,23 @@ type Join = (word: "and" | "or", conditions: readonly string[]) => string;
  * plain complement.
  * @param compare compiles a comparison, never to NULL
  */
-export function joined<Field extends string>(
+export function joinedConditions<Field extends string>(
   where: Condition<Field>,
   compare: (comparison: Comparison<Field>) => string,
   join: Join = byWord,
 ): string {
-  switch (where.kind) {
-    case "and":
-    case "or":
-      if (where.conditions.length === 0) return where.kind === "and" ? "true" : "false";
-      return join(
-        where.kind,
-        where.conditions.map((part) => joined(part, compare, join)),
-      );
-    case "not":
-      return `not ${joined(where.condition, compare, join)}`;
-  }
-  return compare(where);
+  if (where.kind === "not") return `not ${joinedConditions(where.condition, compare, join)}`;
+  if (where.kind !== "and" && where.kind !== "or") return compare(where);
+  if (where.conditions.length === 0) return where.kind === "and" ? "true" : "false";
+  return join(
+    where.kind,
+    where.conditions.map((part) => joinedConditions(part, compare, join)),
+  );
 }
 
 /** Compiles a condition on events to SQL. */
 export function condition(where: Condition, bind: Binder, join: Join = byWord): string {
-  return joined(where, (each) => comparison(each, bind), join);
+  return joinedConditions(where, (each) => comparison(each, bind), join);
 }
 
 function comparison(where: Comparison, bind: Binder): string {

@@ -2,7 +2,7 @@ import type { Comparison, Direction, UserCondition, UserField, UsersPlan } from 
 import type { Statement } from "../database/run-statement.ts";
 import { Binder, unknown } from "./binder.ts";
 import { quoted } from "./compile.ts";
-import { compareInteger, compareTexts, joined } from "./condition.ts";
+import { compareInteger, compareTexts, joinedConditions } from "./condition.ts";
 import type { TextColumn } from "./condition.ts";
 
 export function compileUserCount(plan: UsersPlan): Statement {
@@ -43,7 +43,7 @@ function lastOf(field: "email" | "page"): string {
 }
 
 function condition(where: UserCondition, bind: Binder): string {
-  return joined(where, (each) => comparison(each, bind));
+  return joinedConditions(where, (each) => comparison(each, bind));
 }
 
 function comparison(where: Comparison<UserField>, bind: Binder): string {
