@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
 import type { Locate } from "../pipelines/enrich/enrich.ts";
 import { openGeoip } from "../pipelines/enrich/geoip.ts";
+import { createEmailChannel } from "../pipelines/notify/channels/email.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
 import { startReclassifying } from "../pipelines/reclassify/reclassify.ts";
 import { withRetentionFilter } from "../pipelines/retention/filter.ts";
@@ -22,7 +23,6 @@ import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
 import { reportEvictions } from "./http/limits/eviction-report.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
-import { createSmtpMailer } from "./mail/smtp.ts";
 import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
@@ -276,7 +276,13 @@ async function startPipelines(
   closing.defer(() => reclassifying.close());
   closing.defer(async () => void (await Promise.all(roles.map((role) => role.close(CLOSE_TIMEOUT_MS)))));
   if (mail !== null && documents !== null) {
-    const notifier = await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), now: clock.now, log });
+    const notifier = await startNotifier({
+      ...ports,
+      documents,
+      channel: createEmailChannel(mail),
+      now: clock.now,
+      log,
+    });
     metrics.watchMails(() => notifier.stats());
     roles.push(notifier);
   }

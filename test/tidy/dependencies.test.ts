@@ -21,6 +21,7 @@ const PLANTED: readonly [file: string, importing: string, rule: string][] = [
   ["src/ingest/protocols/lines/planted.ts", "../../../bus/kafka/kafka.ts", "roles-see-ports-only"],
   ["src/ingest/protocols/planted/planted.ts", "../lines/decode.ts", "protocols-never-meet"],
   ["src/http/planted.ts", "../main.ts", "only-main-composes"],
+  ["pipelines/notify/planted.ts", "./channels/email.ts", "only-main-chooses-channels"],
   ["src/settings/planted.ts", "../ingest/posting/validated-event.ts", "settings-know-values-only"],
   ["src/monitoring/planted.ts", "../operations/operations.ts", "monitoring-is-below-operations"],
   ["src/web/planted.ts", "../api/api.ts", "page-knows-query-and-events-only"],

@@ -1,29 +1,29 @@
 import test, { type ExecutionContext } from "ava";
 
-import type { Mail, MailOutcome } from "../../src/mail/mail.ts";
-import { createSmtpMailer, type SmtpOptions } from "../../src/mail/smtp.ts";
-import { headerOf, startSmtpServer, type SmtpServer } from "../support/smtp.ts";
-import { until } from "../support/until.ts";
+import type { Message, SendOutcome } from "../../../../pipelines/notify/channels/channel.ts";
+import { createEmailChannel, type SmtpOptions } from "../../../../pipelines/notify/channels/email.ts";
+import { headerOf, startSmtpServer, type SmtpServer } from "../../../support/smtp.ts";
+import { until } from "../../../support/until.ts";
 
-const MAIL: Mail = {
-  to: "ann@example.org",
+const TO = { to: "ann@example.org" };
+const MAIL: Message = {
   subject: "[shop] failure: Disk full",
   text: "Disk full\n.\nGrüße\n",
   name: "digest/shop/failure/1",
   date_ms: 1_308_491_673_911,
 };
 
-function mailerTo({ port }: { port: number }, options: Partial<SmtpOptions> = {}) {
+function channelTo({ port }: { port: number }, options: Partial<SmtpOptions> = {}) {
   const from = { name: "Loggia", address: "loggia@example.net" };
-  return createSmtpMailer({ host: "127.0.0.1", port, secure: false, credentials: null, from, ...options });
+  return createEmailChannel({ host: "127.0.0.1", port, secure: false, credentials: null, from, ...options });
 }
 
 test("a mail is received as written, under the same Message-ID each time", async (t) => {
   const server = await startSmtpServer(t);
-  const mailer = mailerTo(server, { credentials: { user: "loggia", password: "p:w" } });
-  t.deepEqual(await mailer.send(MAIL), { kind: "sent" });
-  t.deepEqual(await mailer.send(MAIL), { kind: "sent" });
-  t.deepEqual(await mailer.send({ ...MAIL, name: "another" }), { kind: "sent" });
+  const channel = channelTo(server, { credentials: { user: "loggia", password: "p:w" } });
+  t.deepEqual(await channel.send(MAIL, TO), { kind: "sent" });
+  t.deepEqual(await channel.send(MAIL, TO), { kind: "sent" });
+  t.deepEqual(await channel.send({ ...MAIL, name: "another" }, TO), { kind: "sent" });
   const [first, again, other] = server.mails;
   t.like(first, { from: "loggia@example.net", to: ["ann@example.org"], text: MAIL.text.trimEnd() });
   t.is(headerOf(first!, "From"), "Loggia <loggia@example.net>");
@@ -50,10 +50,10 @@ const INJECTIONS = [
 
 test("no subject adds a header or a recipient to a mail", async (t) => {
   const server = await startSmtpServer(t);
-  await mailerTo(server).send(MAIL);
+  await channelTo(server).send(MAIL, TO);
   const names = server.mails[0]!.headers.map(([name]) => name);
   for (const subject of INJECTIONS) {
-    t.deepEqual(await mailerTo(server).send({ ...MAIL, subject }), { kind: "sent" });
+    t.deepEqual(await channelTo(server).send({ ...MAIL, subject }, TO), { kind: "sent" });
     const mail = server.mails.at(-1)!;
     t.deepEqual(
       mail.headers.map(([name]) => name),
@@ -74,14 +74,17 @@ test("an address is one recipient or none", async (t) => {
     "<>",
     "a@example.org, b@example.org",
   ];
-  for (const to of bad) t.is((await mailerTo(server).send({ ...MAIL, to })).kind, "refused", to);
+  for (const to of bad) {
+    t.regex(channelTo(server).check({ to }) ?? "", /^to is not an e-mail address/);
+    t.is((await channelTo(server).send(MAIL, { to })).kind, "refused", to);
+  }
   t.deepEqual(server.commands, []);
-  t.deepEqual(await mailerTo(server).send({ ...MAIL, to: "ann+x@exämple.org" }), { kind: "sent" });
+  t.deepEqual(await channelTo(server).send(MAIL, { to: "ann+x@exämple.org" }), { kind: "sent" });
   t.deepEqual(server.mails[0]?.to, ["ann+x@xn--exmple-cua.org"]);
 });
 
 /** Outcomes of a mail by the reply to a command. */
-const OUTCOMES: readonly [command: string, reply: string, kind: MailOutcome["kind"]][] = [
+const OUTCOMES: readonly [command: string, reply: string, kind: SendOutcome["kind"]][] = [
   ["EHLO", "close", "unavailable"],
   ["EHLO", "421 too busy", "unavailable"],
   ["AUTH", "535 wrong password", "unavailable"],
@@ -103,7 +106,7 @@ const OUTCOMES: readonly [command: string, reply: string, kind: MailOutcome["kin
 for (const [at, reply, kind] of OUTCOMES) {
   test(`${at} replied to with ${reply}: ${kind}`, async (t) => {
     const server = await startSmtpServer(t, { rule: (command) => (command.startsWith(at) ? reply : null) });
-    const outcome = await mailerTo(server, { credentials: { user: "u", password: "p" } }).send(MAIL);
+    const outcome = await channelTo(server, { credentials: { user: "u", password: "p" } }).send(MAIL, TO);
     t.is(outcome.kind, kind, JSON.stringify(outcome));
     await assertNextMailIsSent(t, server);
   });
@@ -112,12 +115,12 @@ for (const [at, reply, kind] of OUTCOMES) {
 /** Checks that the previous mail does not affect the next one. */
 async function assertNextMailIsSent(t: ExecutionContext, server: SmtpServer): Promise<void> {
   server.rule = () => null;
-  t.deepEqual(await mailerTo(server).send(MAIL), { kind: "sent" });
+  t.deepEqual(await channelTo(server).send(MAIL, TO), { kind: "sent" });
 }
 
 test("no server listens: unavailable", async (t) => {
   // Nothing listens on port 1 of this machine.
-  t.is((await mailerTo({ port: 1 }).send(MAIL)).kind, "unavailable");
+  t.is((await channelTo({ port: 1 }).send(MAIL, TO)).kind, "unavailable");
 });
 
 test("a server that does not reply in time: unavailable before the mail was handed over, unknown after", async (t) => {
@@ -129,7 +132,7 @@ test("a server that does not reply in time: unavailable before the mail was hand
     [".", "unknown"],
   ] as const) {
     server.rule = (command) => (command.startsWith(at) ? never : null);
-    const send = (deadline_ms: number) => mailerTo(server, { deadline_ms }).send(MAIL);
+    const send = (deadline_ms: number) => channelTo(server, { deadline_ms }).send(MAIL, TO);
     let outcome = await send(1_000);
     // On a slow machine the deadline may pass before the mail is handed over.
     const isEarly = () => at === "." && outcome.kind === "unavailable";
@@ -142,8 +145,8 @@ test("a server that does not reply in time: unavailable before the mail was hand
 test("a password never leaves the machine without TLS", async (t) => {
   const server = await startSmtpServer(t);
   // The wildcard address reaches this machine but is not one of the exempted names.
-  const mailer = mailerTo(server, { host: "0.0.0.0", credentials: { user: "u", password: "p" } });
-  t.is((await mailer.send(MAIL)).kind, "unavailable");
+  const channel = channelTo(server, { host: "0.0.0.0", credentials: { user: "u", password: "p" } });
+  t.is((await channel.send(MAIL, TO)).kind, "unavailable");
   await until(() => server.commands.length > 0, { what: "the attempt" });
   t.false(server.commands.some((command) => command.startsWith("AUTH")));
 });

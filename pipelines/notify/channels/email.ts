@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 
-import type { Mail, Mailer, MailOutcome } from "./mail.ts";
+import type { Channel, EmailTarget, Message, SendOutcome } from "./channel.ts";
 
 export type SmtpOptions = {
   readonly host: string;
@@ -26,22 +26,32 @@ const CONNECT_TIMEOUT_MS = 15_000;
 const QUIT_TIMEOUT_MS = 1_000;
 
 /**
- * Creates a mailer that sends through an SMTP server, with a connection for each mail. Credentials
- * are never sent in clear text over a network: with any other host than this machine they require
- * TLS, from the first byte or by STARTTLS.
+ * Creates the channel `email`, which sends plain text through an SMTP server, with a connection for
+ * each mail. The Message-ID derives from the name of the message. Credentials are never sent in
+ * clear text over a network: with any other host than this machine they require TLS, from the first
+ * byte or by STARTTLS.
  */
-export function createSmtpMailer(options: SmtpOptions): Mailer {
+export function createEmailChannel(options: SmtpOptions): Channel<EmailTarget> {
   const { deadline_ms = DEADLINE_MS } = options;
   return {
+    kind: "email",
+    fields: { to: { label: "E-mail address", example: "ann@example.org", isSecret: false } },
+    check: ({ to }) => (ADDRESS.test(to) ? null : "to is not an e-mail address, such as ann@example.org"),
     deadline_ms,
-    send: async (mail) => {
-      if (!ADDRESS.test(mail.to)) return { kind: "refused", reason: "the recipient's e-mail address is invalid" };
-      return sendMail(mail, options, deadline_ms);
+    async send(message, target) {
+      const fault = this.check(target);
+      return fault === null ? await sendMail({ ...message, ...target }, options, deadline_ms) : refused(fault);
     },
   };
 }
 
-async function sendMail(mail: Mail, options: SmtpOptions, deadline_ms: number): Promise<MailOutcome> {
+function refused(reason: string): SendOutcome {
+  return { kind: "refused", reason };
+}
+
+type Mail = Message & EmailTarget;
+
+async function sendMail(mail: Mail, options: SmtpOptions, deadline_ms: number): Promise<SendOutcome> {
   const connection = new SMTPConnection(connectionOptions(options, deadline_ms));
   /** Whether any data was sent: from then on only the server's reply shows the outcome. */
   let isDataSent = false;
@@ -144,7 +154,7 @@ type SmtpError = { readonly message: string; readonly responseCode?: number; rea
  * Returns the outcome of a failed attempt: by the server's reply code if there is one, otherwise by
  * whether any data was sent.
  */
-function outcomeOf(error: unknown, isDataSent: boolean): MailOutcome {
+function outcomeOf(error: unknown, isDataSent: boolean): SendOutcome {
   const { message, responseCode = 0, command = "", code = "" } = error as SmtpError;
   const reason = message.replaceAll(/\s+/g, " ").slice(0, 500);
   if (responseCode === 0 && isDataSent) return { kind: "unknown", reason };
