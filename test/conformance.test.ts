@@ -2,7 +2,7 @@ import test from "ava";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { withoutSection } from "../infra/generate/section.ts";
+import { MARKDOWN, replaceSection } from "../infra/generate/section.ts";
 import { readScenarios } from "./scenarios/scenario.ts";
 
 /**
@@ -10,7 +10,7 @@ import { readScenarios } from "./scenarios/scenario.ts";
  * `file`: … ``
  */
 const PROJECT = join(import.meta.dirname, "..");
-const rows = withoutSection(readFileSync(join(PROJECT, "docs/conformance.md"), "utf8"))
+const rows = replaceSection(readFileSync(join(PROJECT, "docs/conformance.md"), "utf8"), "", MARKDOWN)
   .split("\n")
   .filter((line) => line.startsWith("| ") && !line.endsWith("| shown by |"));
 

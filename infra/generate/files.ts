@@ -1,21 +1,35 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { format, resolveConfig } from "prettier";
 
 import { endpointTable } from "./endpoint-table.ts";
-import { replaceSection } from "./section.ts";
+import { recordTypes } from "./record-types.ts";
+import { MARKDOWN, replaceSection, TYPESCRIPT } from "./section.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
 
-/** A file of the project that is derived from code, in whole or in part. */
-export type GeneratedFile = { readonly path: string; readonly current: string; readonly expected: string };
+/** A file with a section that is derived from code. */
+export type GeneratedFile = {
+  /** Below the folder of the project. */
+  readonly name: string;
+  readonly section: () => string;
+  readonly markers: typeof MARKDOWN;
+};
 
-/** Returns all generated files, with their present and their expected text. */
-export function generatedFiles(): readonly GeneratedFile[] {
-  return [generated("docs/conformance.md", (page) => replaceSection(page, endpointTable()))];
-}
+export const GENERATED: readonly GeneratedFile[] = [
+  { name: "docs/conformance.md", section: endpointTable, markers: MARKDOWN },
+  { name: "src/web/api/types.ts", section: recordTypes, markers: TYPESCRIPT },
+];
 
-function generated(name: string, write: (current: string) => string): GeneratedFile {
+/** Returns the path of a generated file, its present text and the text that it should have. */
+export async function generate({ name, section, markers }: GeneratedFile): Promise<{
+  readonly path: string;
+  readonly current: string;
+  readonly expected: string;
+}> {
   const path = join(PROJECT, name);
   const current = readFileSync(path, "utf8");
-  return { path, current, expected: write(current) };
+  const text = replaceSection(current, section(), markers);
+  const expected = name.endsWith(".ts") ? await format(text, { ...(await resolveConfig(path)), filepath: path }) : text;
+  return { path, current, expected };
 }

@@ -1,14 +1,15 @@
 import test from "ava";
 
-import { generatedFiles } from "../../infra/generate/files.ts";
-import { replaceSection } from "../../infra/generate/section.ts";
+import { generate, GENERATED } from "../../infra/generate/files.ts";
+import { MARKDOWN, replaceSection } from "../../infra/generate/section.ts";
 
-for (const { path, current, expected } of generatedFiles()) {
-  test(`${path.split("/").slice(-2).join("/")} is what its source says`, (t) => {
+for (const file of GENERATED) {
+  test(`${file.name} is what its sources say`, async (t) => {
+    const { current, expected } = await generate(file);
     t.is(current, expected, "run make generate");
   });
 }
 
-test("a page without the markers of its section is refused", (t) => {
-  t.throws(() => replaceSection("# A page\n", "| a |"), { message: /has no <!-- generated/ });
+test("a file without the markers of its section is refused", (t) => {
+  t.throws(() => replaceSection("# A page\n", "| a |", MARKDOWN), { message: /no section from <!-- generated/ });
 });
