@@ -6,7 +6,7 @@ INSTALLED := node_modules/.installed
 FETCH_NODE := npm rebuild node --ignore-scripts=false --loglevel=error >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help page run dev run-cluster demo screenshots deadletters replay backup restore test test-fast test-long chaos fuzz check bench profile format lock up down status
+.PHONY: help page run dev run-cluster demo screenshots deadletters replay backup restore test test-fast test-long chaos fuzz check bench profile format generate lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
@@ -102,6 +102,9 @@ profile: $(INSTALLED) ## profile the service while it accepts posts or drains th
 
 format: $(INSTALLED) ## format the code
 	prettier --write --log-level=warn .
+
+generate: $(INSTALLED) ## write what docs and the page derive from the API
+	@node infra/generate.ts
 
 lock: ## rewrite package-lock.json after a change of package.json, for every platform
 	npm install --ignore-scripts --no-audit --no-fund

@@ -16,6 +16,7 @@ const PLANTED: readonly [file: string, importing: string, rule: string][] = [
   ["src/api/planted.ts", "../bus/kafka/kafka.ts", "roles-see-ports-only"],
   ["pipelines/planted.ts", "../src/store/duckdb/store.ts", "roles-see-ports-only"],
   ["src/api/planted.ts", "../ingest/posting/validated-event.ts", "roles-never-meet"],
+  ["src/api/manage/planted.ts", "../../catalog/permissions.ts", "endpoints-declare-their-access"],
   ["src/ingest/posting/planted.ts", "../../api/api.ts", "roles-never-meet"],
   ["src/ingest/planted.ts", "../api/api.ts", "roles-never-meet"],
   ["src/ingest/protocols/lines/planted.ts", "../../../bus/kafka/kafka.ts", "roles-see-ports-only"],

@@ -1,15 +1,24 @@
 import type { z } from "zod";
 
-import type { ErrorCode } from "../../errors.ts";
+import type { ErrorCode } from "../errors.ts";
+import type { Method, Route } from "../http/route.ts";
+import type { Who } from "./access.ts";
 
-/** Description of one route, in terms of OpenAPI. */
-export type Operation = {
+/** An endpoint: its address, who may call it, and its documentation in terms of OpenAPI. */
+export type Endpoint = {
+  readonly method: Method;
+  /** For example `/1/logs/:log`. */
+  readonly path: string;
+  /** Default: `all` */
+  readonly formats?: Route["formats"];
+  /** Who may call it: checked before `handle`, documented, and compared with the answers by a test. */
+  readonly who: Who;
   /** Unique name, which generated clients use. */
   readonly id: string;
   readonly tag: Tag;
   readonly summary: string;
-  /** Accepted callers: anyone, sessions, accounts, accounts or API keys, or only API keys. */
-  readonly callers: "anybody" | "sessions" | "people" | "people and keys" | "keys";
+  /** Descriptions of parameters of the path that are not common to several endpoints. */
+  readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: z.ZodObject;
   /** Required fields of `query`. */
   readonly required?: readonly string[];
@@ -17,9 +26,10 @@ export type Operation = {
   readonly json?: z.ZodType;
   /** Schema of a line of `application/x-ndjson`. */
   readonly lines?: z.ZodType;
+  /** Successful responses, by status. */
   readonly answers: Readonly<Record<number, Answer>>;
-  /** Possible errors besides {@link COMMON_ERRORS}. */
-  readonly errors: readonly ErrorCode[];
+  /** Possible errors besides those of every call, of its credentials and of its access. */
+  readonly errors?: readonly ErrorCode[];
 };
 
 export type Answer = {
@@ -54,27 +64,3 @@ export const HEADERS = {
   "X-Loggia-Hint":
     "What was probably meant: for an unknown parameter close to a known one, or a class that no event has.",
 } as const;
-
-/** Possible errors of every call. */
-export const COMMON_ERRORS: readonly ErrorCode[] = [
-  "bad_request",
-  "bad_parameter",
-  "internal_error",
-  "overloaded",
-  "request_timeout",
-  "headers_too_large",
-  "method_not_allowed",
-  "store_unavailable",
-];
-
-/** Possible errors of calls that require credentials. */
-export const CALLER_ERRORS: readonly ErrorCode[] = ["unauthorized", "forbidden", "too_many_requests"];
-
-/** Possible errors of calls with a body, which may contain credentials. */
-export const BODY_ERRORS: readonly ErrorCode[] = ["bad_body", "body_too_large", "unsupported_media_type"];
-
-/** Returns all possible errors of an operation. */
-export function errorsOf(operation: Operation): ReadonlySet<ErrorCode> {
-  const callers = operation.callers === "anybody" ? [] : [...CALLER_ERRORS, ...BODY_ERRORS];
-  return new Set([...COMMON_ERRORS, ...callers, ...operation.errors]);
-}
