@@ -84,7 +84,9 @@ export const TAIL_ROUTE = defineRoute({
     await call.memory.take(Math.max(TAIL_BYTES, start.kind === "last" ? start.count * EVENT_BYTES : 0));
     call.memory.releaseWith(await context.tails.take(quotaOwnerOfCaller(context.catalog, call.caller), 1));
     const hints = await hintsBeforeResults(context, { logs: [key], where, columns }, call.memory);
-    const body = streamed(context, tail, { format, start });
+    // The client may post as soon as the response begins, and gets what it posts.
+    const first = await tail.first(start);
+    const body = streamed(context, tail, { format, start, first });
     // Keeps nginx from buffering.
     return withHints({ status: 200, body, headers: { "X-Accel-Buffering": "no" } }, hints);
   },
@@ -96,14 +98,14 @@ type Start = { readonly kind: "last"; readonly count: number } | { readonly kind
 function streamed(
   { store }: Pick<Context, "store">,
   tail: Tail,
-  { format, start }: { readonly format: TailFormat; readonly start: Start },
+  { format, start, first }: { readonly format: TailFormat; readonly start: Start; readonly first: readonly EventRow[] },
 ): Streamed {
   return {
     contentType: format.contentType,
     compressible: false,
     async *pieces({ signal, closing }: Reader) {
       yield format.head;
-      let rows = await tail.first(start);
+      let rows = first;
       if (rows.length === 0 && start.kind === "last") yield format.position(tail.position);
       let written_ms = performance.now();
       while (!signal.aborted && !closing() && tail.isAllowed()) {
