@@ -5,7 +5,7 @@ import { StartError } from "../errors.ts";
 import type { PostClock } from "../events/clock.ts";
 import type { LogKey } from "../events/event.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
-import type { ConnectionLimits } from "../http/listen.ts";
+import type { ConnectionLimits } from "../http/limits/connection-limits.ts";
 import type { ListenerContext } from "../ingest/listeners/listener.ts";
 import { listenForForward } from "../ingest/protocols/forward/listen.ts";
 import { listenForGelf } from "../ingest/protocols/gelf/listen.ts";
