@@ -22,7 +22,7 @@ import { pipelineMetrics } from "./pipeline-metrics.ts";
 import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
 import type { ListenerName, ListenerTally } from "../ingest/listeners/tally.ts";
-import type { KeyCounts } from "../ingest/keys/key-log.ts";
+import type { KeyCounts } from "../ingest/idempotency/keys/key-log.ts";
 import type { PostObserver } from "../ingest/posting/listener.ts";
 import type { WriteOutcome } from "../store/store.ts";
 import { createTally } from "./tally.ts";

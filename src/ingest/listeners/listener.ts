@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import type { IngestMemory } from "../ingest-memory.ts";
-import type { StoreOptions } from "../protocols/store.ts";
+import type { IngestMemory } from "../kit/ingest-memory.ts";
+import type { StoreOptions } from "../append/store-events.ts";
 import type { ListenerName, ListenerTally } from "./tally.ts";
 
 /** State shared by all listeners of a process. */

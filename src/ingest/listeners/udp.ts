@@ -9,7 +9,7 @@ import { cannotListen } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
-import { runSteps } from "../protocols/steps.ts";
+import { runSteps } from "../kit/steps.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
 import { acceptsSender } from "./routes.ts";
 import { Sink } from "./sink.ts";

@@ -30,20 +30,20 @@ import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
 import { decodeSegment } from "../../http/segment.ts";
 import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
-import { DEFAULT_ELASTICSEARCH_VERSION } from "../protocols/protocol.ts";
-import type { ProtocolSettings } from "../protocols/protocol.ts";
-import { RecentIds } from "../protocols/repeats.ts";
+import { DEFAULT_ELASTICSEARCH_VERSION } from "../kit/endpoint.ts";
+import type { ProtocolSettings } from "../kit/endpoint.ts";
+import { RecentIds } from "../append/recent-ids.ts";
 import { KnownSenders } from "../protocols/hooks/known-senders.ts";
-import { serveProtocol } from "../protocols/serve.ts";
-import type { TimeCounts } from "../protocols/store.ts";
+import { serveProtocol } from "./serve-protocol.ts";
+import type { TimeCounts } from "../append/store-events.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
 import { answer, answerBatch, answerEvent, POSTED_HEADERS, renderAnswer } from "./answers.ts";
 import type { Hints } from "./answers.ts";
 import { authorize, authorizeFromMemory, keyBesideForm } from "./api-key.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
-import { postTimesBy } from "./created.ts";
-import type { CreatedRange } from "./created.ts";
+import { postTimesBy } from "../append/created.ts";
+import type { CreatedRange } from "../append/created.ts";
 import { KeyMask } from "./key-mask.ts";
 import {
   describeForm,
@@ -53,11 +53,11 @@ import {
   validateEvent,
   withoutKeys,
 } from "./validated-event.ts";
-import type { WriteCoalescer, PostCallbacks } from "../write-coalescer.ts";
+import type { WriteCoalescer, PostCallbacks } from "../append/write-coalescer.ts";
 import { hasMorePairs, jsonFormOf, jsonTypeOf, readForm, takeJson, type UnverifiedForm } from "./json-request.ts";
-import type { Idempotency } from "../idempotency.ts";
-import { createIngestMemory } from "../ingest-memory.ts";
-import type { IngestMemory } from "../ingest-memory.ts";
+import type { Idempotency } from "../idempotency/idempotency.ts";
+import { createIngestMemory } from "../kit/ingest-memory.ts";
+import type { IngestMemory } from "../kit/ingest-memory.ts";
 import { validateVisit, VISIT_FIELDS } from "./validated-visit.ts";
 
 export type PostListenerOptions = {

@@ -1,6 +1,6 @@
 import { decodeSegment } from "../../http/segment.ts";
 import { PROTOCOLS } from "./list.ts";
-import type { Endpoint } from "./protocol.ts";
+import type { Endpoint } from "../kit/endpoint.ts";
 
 /** A request that belongs to a protocol. */
 export type Match = {

@@ -1,6 +1,7 @@
 import { LoggiaError } from "../../../errors.ts";
 import type { Failure } from "../../../http/errors.ts";
-import type { Endpoint, Protocol, ProtocolAnswer, Reading, Received } from "../protocol.ts";
+import type { Endpoint, ProtocolAnswer, Reading, Received } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeLogs, decodeText } from "./decode.ts";
 
 /** Matches the paths of the intake. Old clients put the key into the path. */

@@ -1,5 +1,5 @@
-import type { Asked, ProtocolAnswer } from "../protocol.ts";
-import { BODY_MAX_BYTES } from "../protocol.ts";
+import type { Asked, ProtocolAnswer } from "../../kit/endpoint.ts";
+import { BODY_MAX_BYTES } from "../../kit/endpoint.ts";
 import { PRODUCT } from "./respond.ts";
 
 const TAGLINE = "You Know, for Search";

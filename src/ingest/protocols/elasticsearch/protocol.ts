@@ -1,5 +1,6 @@
 import { decodeSegment } from "../../../http/segment.ts";
-import type { Endpoint, PostEndpoint, Protocol } from "../protocol.ts";
+import type { Endpoint, PostEndpoint } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeBulk, decodeOne } from "./decode.ts";
 import { indexEndpoint } from "./indices.ts";
 import { infoOf } from "./info.ts";

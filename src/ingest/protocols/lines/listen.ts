@@ -7,9 +7,9 @@ import type { ListenerTally } from "../../listeners/tally.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
 import type { TcpTimes } from "../../listeners/tcp.ts";
 import { listenUdp } from "../../listeners/udp.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { lineOfBytes } from "../lines.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { lineOfBytes } from "../../kit/text-lines.ts";
 import { eventOfLine } from "./decode.ts";
 
 /** Size limit of a line. JSON cannot be cut: a longer object is kept as text, shortened. */

@@ -1,7 +1,8 @@
 import type { Failure } from "../../../http/errors.ts";
-import { SharedParts } from "../../amplification.ts";
-import { tagIfCut } from "../line.ts";
-import type { Outcome, PostEndpoint, Protocol, ProtocolAnswer, ReadEvent, Received } from "../protocol.ts";
+import { SharedParts } from "../../kit/amplification.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import type { Outcome, PostEndpoint, ProtocolAnswer, ReadEvent, Received } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeLines } from "./decode.ts";
 import { decodeMessagePack } from "./msgpack.ts";
 

@@ -1,5 +1,6 @@
 import type { Failure } from "../../../http/errors.ts";
-import type { PostEndpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
+import type { PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeJson, decodeProtobuf } from "./decode.ts";
 
 const PATHS: ReadonlySet<string> = new Set(["/loki/api/v1/push", "/api/prom/push"]);

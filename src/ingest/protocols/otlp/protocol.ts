@@ -1,6 +1,7 @@
 import { LoggiaError } from "../../../errors.ts";
 import { quote } from "../../../events/quote.ts";
-import type { PostEndpoint, Protocol } from "../protocol.ts";
+import type { PostEndpoint } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeJson } from "./decode-json.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 import { encodingOf, failure, success } from "./respond.ts";

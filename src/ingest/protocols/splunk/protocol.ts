@@ -1,5 +1,6 @@
-import { parseBody, isObject } from "../json.ts";
-import type { Endpoint, PostEndpoint, Protocol, ProtocolAnswer, Reading, Received } from "../protocol.ts";
+import { parseBody, isObject } from "../../kit/json.ts";
+import type { Endpoint, PostEndpoint, ProtocolAnswer, Reading, Received } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeEvents, decodeRaw } from "./decode.ts";
 import { answer, failure } from "./respond.ts";
 

@@ -5,7 +5,7 @@ import { listenTcp } from "../../listeners/tcp.ts";
 import type { TcpTimes } from "../../listeners/tcp.ts";
 import { listenUdp } from "../../listeners/udp.ts";
 import type { RouteSettings, SocketSettings } from "../../../settings/listeners.ts";
-import { TEXT_KEPT_BYTES } from "../long-json.ts";
+import { TEXT_KEPT_BYTES } from "../../kit/long-json.ts";
 import { SyslogDecoder } from "./decode.ts";
 
 /** Size limit of the header of a message, with its structured data. */
