@@ -374,7 +374,7 @@ async function startPost(
   const server = createPostListener({
     ...shared,
     limits: settings.limits,
-    elasticsearchVersion: settings.elasticsearchVersion,
+    protocols: settings.protocols,
     observe: metrics.posts,
     connections: connections.post,
     onEvicted: reportEvictions("posting", log, metrics.evicted),

@@ -18,11 +18,8 @@ export type Endpoint =
 /** What the answer to a request for information may depend on. */
 export type Asked = { readonly settings: ProtocolSettings; readonly headers: IncomingHttpHeaders };
 
-/** Settings of the service that protocols show to clients. */
-export type ProtocolSettings = {
-  /** Elasticsearch version reported to clients. */
-  readonly elasticsearchVersion: string;
-};
+/** Values of the settings that the manifests of protocols declare, by their names. */
+export type ProtocolSettings = ReadonlyMap<string, string>;
 
 /** An endpoint that takes events. */
 export type PostEndpoint = {
@@ -151,6 +148,3 @@ export const BODY_MAX_BYTES = 64 * 1024 * 1024;
 
 /** Size limit of a body of which nothing is stored. */
 export const SMALL_BODY_MAX_BYTES = 64 * 1024;
-
-/** A version that all Elasticsearch clients in use accept. */
-export const DEFAULT_ELASTICSEARCH_VERSION = "8.19.0";

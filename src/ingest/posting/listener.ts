@@ -30,7 +30,6 @@ import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
 import { decodeSegment } from "../../http/segment.ts";
 import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
-import { DEFAULT_ELASTICSEARCH_VERSION } from "../kit/endpoint.ts";
 import type { ProtocolSettings } from "../kit/endpoint.ts";
 import { RecentIds } from "../append/recent-ids.ts";
 import { KnownSenders } from "../protocols/hooks/known-senders.ts";
@@ -74,8 +73,8 @@ export type PostListenerOptions = {
   /** Memory of bodies. Default: separate budgets */
   readonly memory?: IngestMemory;
   readonly connections?: ConnectionLimits;
-  /** Elasticsearch version reported to clients of its protocol. */
-  readonly elasticsearchVersion?: string;
+  /** Settings of protocols. Default: their standards */
+  readonly protocols?: ProtocolSettings;
   /** Called when a connection is evicted. */
   readonly onEvicted?: (reason: EvictionReason) => void;
   /** Answers some requests before they count as posts. Returns true if it did. */
@@ -117,7 +116,7 @@ export function createPostListener(given: PostListenerOptions): Server {
     ...given,
     knownSenders: new KnownSenders(),
     recent: new RecentIds(),
-    settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
+    settings: given.protocols ?? new Map(),
     onEventsCut: (events) => given.observe?.eventsCut?.(events),
     onTimes: (counts) => given.observe?.times?.(counts),
   };

@@ -31,7 +31,7 @@ export function matchProtocol(method: string, target: string): Match | null {
   const logOfPath = log === undefined ? null : decodeSegment(log);
   const secret = key === undefined ? undefined : decodeSegment(key);
   for (const protocol of PROTOCOLS) {
-    const endpoint = protocol.match(method, rest);
+    const endpoint = protocol.match?.(method, rest) ?? null;
     if (endpoint !== null) return { endpoint, logOfPath, secret };
   }
   return null;

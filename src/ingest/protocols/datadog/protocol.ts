@@ -13,6 +13,7 @@ const TYPE = "application/json";
 /** Datadog's log intake: https://docs.datadoghq.com/api/latest/logs/ */
 export const DATADOG: Protocol = {
   name: "datadog",
+  page: "datadog.md",
   match(method, path): Endpoint | null {
     if (path === VALIDATE && (method === "GET" || method === "HEAD")) return KEY_CHECK;
     const match = method === "POST" ? PATH.exec(path) : null;

@@ -10,6 +10,7 @@ import { DECODING, Yielder } from "../../../scheduling/yielding.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
 import { appendWithRetry } from "../../listeners/retry.ts";
 import { Sink } from "../../listeners/sink.ts";
 import { closeEvicted } from "../../listeners/stream.ts";
@@ -36,6 +37,23 @@ const AT_ONCE = 64;
 /** Size limit of a message before the client has proved that it knows the shared key. */
 const PING_BYTES = 4_096;
 
+/** Fluent forward over TCP. Its addresses may contain a shared key. */
+export const FORWARD_SOCKETS: SocketProtocol = {
+  title: "Fluent forward",
+  setting: {
+    name: "LOGGIA_FORWARD",
+    standard: "",
+    help: "Fluent forward: tcp://host:port/log, several with commas (docs/producers/forward.md)",
+    secret: true,
+  },
+  syntax: {
+    transports: ["tcp"],
+    routes: { parameters: ["shared_key"], keyed: false, example: "tcp://127.0.0.1:24224/log" },
+  },
+  metrics: { tcp: "forward" },
+  listen: listenForForward,
+};
+
 /** Listens for Fluent forward at one address. @throws StartError if it cannot listen */
 export function listenForForward(
   socket: SocketSettings,
@@ -43,9 +61,7 @@ export function listenForForward(
   times?: TcpTimes,
 ): Promise<Listening> {
   return listenTcp(socket, {
-    title: "Fluent forward",
-    setting: "LOGGIA_FORWARD",
-    name: "forward",
+    protocol: FORWARD_SOCKETS,
     context,
     isAcknowledged: true,
     open: (connection) => new ForwardStream(connection, context),

@@ -18,6 +18,7 @@ const TYPE = "application/json; charset=utf-8";
 /** Webhooks of services that post in their own forms. */
 export const HOOKS: Protocol = {
   name: "hooks",
+  page: "webhooks.md",
   match(method, path): Endpoint | null {
     const name = method === "POST" || method === "PUT" ? PATH.exec(path)?.groups?.["name"] : undefined;
     return name === undefined ? null : endpoint(name.toLowerCase());

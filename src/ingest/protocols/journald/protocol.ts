@@ -11,6 +11,7 @@ const TYPE = "text/plain; charset=utf-8";
  */
 export const JOURNALD: Protocol = {
   name: "journald",
+  page: "journald.md",
   match: (method, path) => (method === "POST" && path === "/upload" ? ENDPOINT : null),
 };
 

@@ -13,6 +13,7 @@ const TEXT_TYPE = "text/plain; charset=utf-8";
  */
 export const LOKI: Protocol = {
   name: "loki",
+  page: "loki.md",
   match(method, path) {
     if (path === "/ready" && (method === "GET" || method === "HEAD")) return READY;
     return method === "POST" && PATHS.has(path) ? ENDPOINT : null;

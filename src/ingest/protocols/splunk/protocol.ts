@@ -11,6 +11,7 @@ const ACK_IDS = 2 ** 48;
 /** Splunk's HTTP event collector. */
 export const SPLUNK: Protocol = {
   name: "splunk",
+  page: "splunk.md",
   match(method, path): Endpoint | null {
     const match = COLLECTOR.exec(path);
     if (match === null) return null;
