@@ -6,6 +6,7 @@ import type { Geo } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { Failure } from "../../http/errors.ts";
+import type { Admit } from "./admission.ts";
 import type { FieldChoice } from "./choice.ts";
 import type { Severity } from "./severity.ts";
 import type { Pending } from "./steps.ts";
@@ -26,8 +27,8 @@ export type PostEndpoint = {
   readonly kind: "post";
   /** API key in the path, for clients that can configure nothing else. */
   readonly secret?: string | undefined;
-  /** The hook that the path names. A signature may replace the key. */
-  readonly hook?: string;
+  /** Admits a request, if not its API key alone does. */
+  readonly admit?: Admit;
   /** Whether no request stores anything. Its body may then have 64 KB. */
   readonly storesNothing?: boolean;
   /** Compression of the body, if `Content-Encoding` does not determine it. */

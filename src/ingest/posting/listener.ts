@@ -32,7 +32,7 @@ import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
 import type { ProtocolSettings } from "../kit/endpoint.ts";
 import { RecentIds } from "../append/recent-ids.ts";
-import { KnownSenders } from "../protocols/hooks/known-senders.ts";
+import { KnownSenders } from "../kit/known-senders.ts";
 import { serveProtocol } from "./serve-protocol.ts";
 import type { TimeCounts } from "../append/store-events.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";

@@ -28,8 +28,8 @@ import type { IngestMemory } from "../kit/ingest-memory.ts";
 import { setCorsHeaders } from "../pages/cors.ts";
 import { authorizeByKey } from "../kit/authorize.ts";
 import { choiceOf } from "../kit/choice.ts";
-import { type Admitted, admitHook } from "../protocols/hooks/admit.ts";
-import type { KnownSenders } from "../protocols/hooks/known-senders.ts";
+import type { Admit, Admitted } from "../kit/admission.ts";
+import type { KnownSenders } from "../kit/known-senders.ts";
 import { keyOfRequest } from "../kit/credentials.ts";
 import { decompress, encodingOfContent, mostInflated } from "../kit/inflate.ts";
 import type { Match } from "../protocols/match.ts";
@@ -99,11 +99,8 @@ async function take(
   const query = queryOf(request.url ?? "/");
   const { catalog, clock = HOST_CLOCK, memory } = options;
   const key = keyOfRequest(secret ?? endpoint.secret, query, headers);
-  const admitted = await orDiscard(request, async (): Promise<Admitted> => {
-    const { hook: name } = endpoint;
-    if (name !== undefined) return await admitHook(request, { name, logOfPath, key }, peer, options);
-    return { ...(await authorizeByKey(key, logOfPath, peer, options)), hook: null, received: null };
-  });
+  const { admit = admitByKey } = endpoint;
+  const admitted = await orDiscard(request, () => admit(request, { logOfPath, key }, peer, options));
   setCorsHeaders(request, response, { log: admitted.log }, catalog);
   const owner = quotaOwnerOf(catalog, admitted.log);
   const share = memory.bodies.enter(owner);
@@ -139,6 +136,11 @@ async function take(
     share.release();
   }
 }
+
+/** Admits a request whose key may post to the log. */
+const admitByKey: Admit = async (_request, { logOfPath, key }, peer, options) => {
+  return { ...(await authorizeByKey(key, logOfPath, peer, options)), hook: null, received: null };
+};
 
 /** Whether a request is small however much its body may decompress to. */
 function isSmall({ headers }: IncomingMessage): boolean {

@@ -5,6 +5,7 @@ import type { Failure } from "../../../http/errors.ts";
 import { PENDING } from "../../kit/steps.ts";
 import type { Endpoint, Outcome, PostEndpoint, ProtocolAnswer, ReadEvent, Received } from "../../kit/endpoint.ts";
 import type { Protocol } from "../protocol.ts";
+import { admitHook } from "./admit.ts";
 import { decodeAlerts } from "./alertmanager.ts";
 import { fillTemplate } from "./fill.ts";
 import { decodeGithub } from "./github.ts";
@@ -28,7 +29,7 @@ export const HOOKS: Protocol = {
 function endpoint(name: string): PostEndpoint {
   return {
     kind: "post",
-    hook: name,
+    admit: (request, given, peer, options) => admitHook(request, { ...given, name }, peer, options),
     read(received) {
       let duplicates = 0;
       return {

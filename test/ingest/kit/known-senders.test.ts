@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { KnownSenders } from "../../../src/ingest/protocols/hooks/known-senders.ts";
+import { KnownSenders } from "../../../src/ingest/kit/known-senders.ts";
 import { memoryNetworkOf } from "../../../src/ratelimit/address.ts";
 
 test("a sender is known for one hook, for a day after its last right signature, and at most 10,000 are", (t) => {
