@@ -27,6 +27,8 @@ const PLANTED: readonly [file: string, importing: string, rule: string][] = [
   ["src/ingest/listeners/planted.ts", "../protocols/match.ts", "ingest-points-down"],
   ["src/ingest/protocols/planted/planted.ts", "../../posting/answers.ts", "ingest-points-down"],
   ["src/ingest/pages/planted.ts", "../protocols/match.ts", "ingest-points-down"],
+  ["src/http/limits/planted.ts", "../listen.ts", "http-limits-are-below-listen"],
+  ["src/cli/ship/planted.ts", "../post-batch.ts", "ship-is-below-its-command"],
   ["src/http/planted.ts", "../main.ts", "only-main-composes"],
   ["src/settings/planted.ts", "../ingest/posting/validated-event.ts", "settings-know-values-only"],
   ["src/monitoring/planted.ts", "../operations/operations.ts", "monitoring-is-below-operations"],
