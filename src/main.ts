@@ -30,8 +30,8 @@ import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { type Continuity, watchContinuity } from "./operations/continuity.ts";
 import { followDecisions } from "./operations/decisions.ts";
 import { createReclassifications } from "./operations/reclassification.ts";
-import { createWriteCoalescer } from "./ingest/write-coalescer.ts";
-import { createIngestMemory } from "./ingest/ingest-memory.ts";
+import { createWriteCoalescer } from "./ingest/append/write-coalescer.ts";
+import { createIngestMemory } from "./ingest/kit/ingest-memory.ts";
 import { createPostListener } from "./ingest/posting/listener.ts";
 import { previewHook } from "./ingest/protocols/hooks/preview.ts";
 import type { Settings } from "./settings.ts";
@@ -380,7 +380,7 @@ async function startPost(
   const server = createPostListener({
     ...shared,
     limits: settings.limits,
-    elasticsearchVersion: settings.elasticsearchVersion,
+    protocols: settings.protocols,
     observe: metrics.posts,
     connections: connections.post,
     onEvicted: reportEvictions("posting", log, metrics.evicted),

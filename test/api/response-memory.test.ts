@@ -12,7 +12,7 @@ import type { EventId } from "../../src/events/id.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import { createBrowserGuard } from "../../src/http/browser-guard.ts";
 import type { Format } from "../../src/http/formats.ts";
-import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/listen.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { WHOLE_BYTES, writeLong } from "../../src/http/streamed-list.ts";
 import { planQuery } from "../../src/query/planner.ts";
