@@ -6,12 +6,12 @@ INSTALLED := node_modules/.installed
 FETCH_NODE := npm rebuild node --ignore-scripts=false --loglevel=error >/dev/null
 
 .DEFAULT_GOAL := help
-.PHONY: help page run dev run-cluster demo screenshots deadletters replay backup restore test test-fast test-long chaos fuzz check bench profile format lock up down status
+.PHONY: help page run dev run-cluster demo screenshots deadletters replay backup restore test test-fast test-long chaos fuzz check bench profile format generate lock up down status
 
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 	@echo; echo "Settings, by environment (see README.md):"
-	@grep -oE '\{ name: "[A-Z_]+".*help: "[^"]*"' src/settings/table.ts | sed -E 's/.*name: "([A-Z_]+)", standard: "([^"]*)", help: "([^"]*)"/\1\t\3\t\2/' \
+	@cat src/settings/table.ts src/ingest/protocols/*/*.ts | tr -s '\n ' ' ' | grep -oE '\{ name: "[A-Z_]+", standard: "[^"]*", help: "[^"]*"' | sed -E 's/.*name: "([A-Z_]+)", standard: "([^"]*)", help: "([^"]*)"/\1\t\3\t\2/' \
 		| awk -F'\t' '{ printf "  %-23s %s%s\n", $$1, $$2, ($$3 == "" ? "" : " (default " $$3 ")") }'
 
 $(INSTALLED): package.json package-lock.json
@@ -102,6 +102,9 @@ profile: $(INSTALLED) ## profile the service while it accepts posts or drains th
 
 format: $(INSTALLED) ## format the code
 	prettier --write --log-level=warn .
+
+generate: $(INSTALLED) ## write what docs and the page derive from the API
+	@node infra/generate.ts
 
 lock: ## rewrite package-lock.json after a change of package.json, for every platform
 	npm install --ignore-scripts --no-audit --no-fund

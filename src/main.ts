@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
 import type { Locate } from "../pipelines/enrich/enrich.ts";
 import { openGeoip } from "../pipelines/enrich/geoip.ts";
+import { createEmailChannel } from "../pipelines/notify/channels/email.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
 import { startReclassifying } from "../pipelines/reclassify/reclassify.ts";
 import { withRetentionFilter } from "../pipelines/retention/filter.ts";
@@ -22,7 +23,6 @@ import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
 import { createBrowserGuard } from "./http/browser-guard.ts";
 import { reportEvictions } from "./http/limits/eviction-report.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
-import { createSmtpMailer } from "./mail/smtp.ts";
 import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
@@ -30,8 +30,8 @@ import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
 import { type Continuity, watchContinuity } from "./operations/continuity.ts";
 import { followDecisions } from "./operations/decisions.ts";
 import { createReclassifications } from "./operations/reclassification.ts";
-import { createWriteCoalescer } from "./ingest/write-coalescer.ts";
-import { createIngestMemory } from "./ingest/ingest-memory.ts";
+import { createWriteCoalescer } from "./ingest/append/write-coalescer.ts";
+import { createIngestMemory } from "./ingest/kit/ingest-memory.ts";
 import { createPostListener } from "./ingest/posting/listener.ts";
 import { previewHook } from "./ingest/protocols/hooks/preview.ts";
 import type { Settings } from "./settings.ts";
@@ -276,7 +276,13 @@ async function startPipelines(
   closing.defer(() => reclassifying.close());
   closing.defer(async () => void (await Promise.all(roles.map((role) => role.close(CLOSE_TIMEOUT_MS)))));
   if (mail !== null && documents !== null) {
-    const notifier = await startNotifier({ ...ports, documents, mailer: createSmtpMailer(mail), now: clock.now, log });
+    const notifier = await startNotifier({
+      ...ports,
+      documents,
+      channel: createEmailChannel(mail),
+      now: clock.now,
+      log,
+    });
     metrics.watchMails(() => notifier.stats());
     roles.push(notifier);
   }
@@ -374,7 +380,7 @@ async function startPost(
   const server = createPostListener({
     ...shared,
     limits: settings.limits,
-    elasticsearchVersion: settings.elasticsearchVersion,
+    protocols: settings.protocols,
     observe: metrics.posts,
     connections: connections.post,
     onEvicted: reportEvictions("posting", log, metrics.evicted),

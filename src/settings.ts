@@ -10,15 +10,20 @@ import {
   HIGHEST_LIMITS,
   TERM_MAX_BYTES,
 } from "./events/limits.ts";
+import type { ProtocolSettings } from "./ingest/kit/endpoint.ts";
+import { PROTOCOL_SETTINGS, PROTOCOLS } from "./ingest/protocols/list.ts";
 import { DEFAULT_RATES, type Rates } from "./ratelimit/rate-limiter.ts";
 import { type BusKeep, readBusKeep } from "./settings/bus-keep.ts";
 import { type EngineSettings, readEngines } from "./settings/engines.ts";
-import { type ListenerSettings, readListeners } from "./settings/listeners.ts";
+import { type ListenerSettings, readSockets } from "./settings/listeners.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";
 import { defaultMemory, MIN_MEMORY, type MemoryShares, parseMemory, shareMemory } from "./settings/memory.ts";
-import { type SettingName, SETTINGS } from "./settings/table.ts";
+import { type SettingName, type SettingRow, SETTINGS } from "./settings/table.ts";
 import { refuseUnknown } from "./settings/unknown.ts";
 import { type Address, readAddress, readFile, readMatch, readOneOf, readWhole, wrong } from "./settings/values.ts";
+
+/** All settings, those of the protocols included. */
+export const ALL_SETTINGS: readonly SettingRow[] = [...SETTINGS, ...PROTOCOL_SETTINGS];
 
 export const ROLES = ["post", "pipeline", "api"] as const;
 export type Role = (typeof ROLES)[number];
@@ -44,8 +49,8 @@ export type Settings = {
   readonly namespace: string;
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   readonly limits: FieldLimits;
-  /** Version reported to producers that speak the protocol of Elasticsearch. */
-  readonly elasticsearchVersion: string;
+  /** Settings of protocols, apart from their listeners. */
+  readonly protocols: ProtocolSettings;
   /** Listeners for protocols other than HTTP. */
   readonly listeners: ListenerSettings;
   /** File of a GeoIP database; null: addresses are not located. */
@@ -71,8 +76,12 @@ export type Settings = {
  * @throws StartError that names the variable, its value and what is allowed
  */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
-  refuseUnknown(environment);
-  const get = (name: SettingName): string => readVariable(environment, name);
+  refuseUnknown(environment, ALL_SETTINGS);
+  const get = (name: SettingName): string =>
+    readVariable(
+      environment,
+      SETTINGS.find((row) => row.name === name)!,
+    );
   const roles = readRoles(get("LOGGIA_ROLES"));
   const engines = readEngines(get);
   if (engines.kind === "embedded" && roles.size < ROLES.length) {
@@ -110,13 +119,8 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
       "silent",
     ]),
     limits: readLimits(get("LOGGIA_LIMITS")),
-    elasticsearchVersion: readMatch(
-      "LOGGIA_ELASTICSEARCH_VERSION",
-      get("LOGGIA_ELASTICSEARCH_VERSION"),
-      /^\d{1,2}\.\d{1,3}\.\d{1,3}$/,
-      "a version such as 8.19.0",
-    ),
-    listeners: readListeners(get),
+    protocols: readProtocolSettings(environment),
+    listeners: readListeners(environment),
     geoip: get("LOGGIA_GEOIP") || null,
     mail: readMail(get("LOGGIA_SMTP"), get("LOGGIA_MAIL_FROM")),
     monitoring: get("LOGGIA_OPS") === "" ? null : readAddress("LOGGIA_OPS", get("LOGGIA_OPS")),
@@ -191,8 +195,24 @@ function readHosts(value: string): readonly string[] {
   });
 }
 
-function readVariable(environment: NodeJS.ProcessEnv, name: SettingName): string {
-  const setting: { standard: string; secret?: true } = SETTINGS.find((known) => known.name === name)!;
+function readProtocolSettings(environment: NodeJS.ProcessEnv): ProtocolSettings {
+  const rows = PROTOCOLS.flatMap(({ settings = [] }) => settings);
+  return new Map(
+    rows.map((row) => [row.name, readMatch(row.name, readVariable(environment, row), row.pattern, row.allowed)]),
+  );
+}
+
+function readListeners(environment: NodeJS.ProcessEnv): ListenerSettings {
+  const listeners = PROTOCOLS.flatMap(({ name, sockets }) => {
+    if (sockets === undefined) return [];
+    const { setting, syntax } = sockets;
+    return [[name, readSockets(setting.name, readVariable(environment, setting), syntax)] as const];
+  });
+  return Object.fromEntries(listeners);
+}
+
+function readVariable(environment: NodeJS.ProcessEnv, setting: SettingRow): string {
+  const { name } = setting;
   const value = environment[name]?.trim() ?? "";
   const file = setting.secret === true ? (environment[`${name}_FILE`]?.trim() ?? "") : "";
   if (file === "") return value === "" ? setting.standard : value;

@@ -4,9 +4,8 @@ import test from "ava";
 
 import { StartError } from "../src/errors.ts";
 import { DEFAULT_RATES } from "../src/ratelimit/rate-limiter.ts";
-import { readSettings } from "../src/settings.ts";
+import { ALL_SETTINGS, readSettings } from "../src/settings.ts";
 import { defaultMemory, MIN_MEMORY, shareMemory } from "../src/settings/memory.ts";
-import { SETTINGS } from "../src/settings/table.ts";
 import { temporaryFolder } from "./support/temporary.ts";
 
 const CLUSTER = { KAFKA_BROKERS: "k1:9092,k2:9093", ELASTICSEARCH_URL: "http://e1:9200,http://e2:9200" };
@@ -323,7 +322,7 @@ test("the variables that Kubernetes sets for Services are ignored", (t) => {
 });
 
 test("every setting has a help text of one line", (t) => {
-  for (const { name, help } of SETTINGS) t.regex(help, /^[^\n]{10,90}$/, name);
+  for (const { name, help } of ALL_SETTINGS) t.regex(help, /^[^\n]{10,90}$/, name);
 });
 
 test("sockets of one address are merged, and a shared key is never shown", (t) => {
@@ -333,14 +332,19 @@ test("sockets of one address are merged, and a shared key is never shown", (t) =
     LOGGIA_OTLP_GRPC: "127.0.0.1:4317",
   });
   t.deepEqual(
-    listeners.syslog.map(({ transport, host, port, routes }) => [transport, host, port, routes.map(({ log }) => log)]),
+    listeners["syslog"]!.map(({ transport, host, port, routes }) => [
+      transport,
+      host,
+      port,
+      routes.map(({ log }) => log),
+    ]),
     [
       ["tcp", "0.0.0.0", 514, ["net", "rest"]],
       ["udp", "::1", 514, [null]],
     ],
   );
-  t.is(listeners.forward[0]!.routes[0]!.sharedKey, "a-shared-secret");
-  t.like(listeners.otlp[0], { host: "127.0.0.1", port: 4317, transport: "tcp" });
+  t.is(listeners["forward"]![0]!.routes[0]!.sharedKey, "a-shared-secret");
+  t.like(listeners["otlp"]![0], { host: "127.0.0.1", port: 4317, transport: "tcp" });
   t.deepEqual(readSettings({}).listeners, { syslog: [], gelf: [], forward: [], lines: [], otlp: [] });
   for (const value of [
     "tcp://127.0.0.1:24224?shared_key=a-shared-secret",

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { UserId } from "../../src/events/event.ts";
-import type { Mailer, MailOutcome } from "../../src/mail/mail.ts";
+import type { Channel, EmailTarget, SendOutcome } from "./channels/channel.ts";
 import { retryForever, type RetryPolicy } from "../retry.ts";
 import { giveBack, nextDay, take, type Allowance } from "./allowance.ts";
 import { describeDigest, describeLimit } from "./compose.ts";
@@ -15,7 +15,7 @@ import type { DigestId, State } from "./state.ts";
 export type DispatcherOptions = {
   readonly state: State;
   readonly catalog: Pick<Catalog, "subscribers" | "accountById">;
-  readonly mailer: Mailer;
+  readonly channel: Channel<EmailTarget>;
   readonly log: Logger;
   readonly timing: Timing;
   /** Maximum number of mails to a user per day (UTC), before one more that says so. */
@@ -28,7 +28,7 @@ export type DispatcherOptions = {
 };
 
 /** Mails since the start, by outcome. `dropped`: no recipient subscribes to them any more. */
-export type MailCounts = Readonly<Record<MailOutcome["kind"] | "dropped", number>>;
+export type MailCounts = Readonly<Record<SendOutcome["kind"] | "dropped", number>>;
 
 /** Maximum number of concurrent mails. */
 const CONNECTIONS = 4;
@@ -185,12 +185,12 @@ export class Dispatcher {
 
   /** Mails a digest within the daily limit: records the attempt, sends, records the outcome. */
   async #mail(id: DigestId, to: string, now_ms: number): Promise<number | null> {
-    const { state, timing, mailer } = this.#options;
+    const { state, timing, channel } = this.#options;
     const token = randomBytes(8).toString("hex");
     const begun = await state.changeDigest(id, (digest) => {
       const ready_ms = digest.sending === null ? readyAt(digest, timing) : null;
       if (ready_ms === null || ready_ms > now_ms) return digest;
-      return begin(digest, { token, now_ms, until_ms: this.#options.now() + 2 * mailer.deadline_ms });
+      return begin(digest, { token, now_ms, until_ms: this.#options.now() + 2 * channel.deadline_ms });
     });
     if (begun.sending?.token !== token) {
       // Another process began first.
@@ -198,7 +198,7 @@ export class Dispatcher {
       return readyAt(begun, timing);
     }
     const words = describeDigest(begun, begun.sending.gathered);
-    const outcome = await mailer.send({ to, ...words, name: `${id}/${begun.serial}`, date_ms: now_ms });
+    const outcome = await channel.send({ ...words, name: `${id}/${begun.serial}`, date_ms: now_ms }, { to });
     const after = await this.#persist(() =>
       state.changeDigest(id, (digest) => (digest.sending?.token === token ? this.#settle(digest, outcome) : digest)),
     );
@@ -210,10 +210,10 @@ export class Dispatcher {
 
   /** Sends the notice that the daily limit is reached. */
   async #sendLimitNotice(id: DigestId, to: string, allowance: Allowance, now_ms: number): Promise<number | null> {
-    const { state, mailer, dailyLimit } = this.#options;
+    const { state, channel, dailyLimit } = this.#options;
     const { user, day } = allowance;
     const words = describeLimit(allowance, dailyLimit);
-    const outcome = await mailer.send({ to, ...words, name: `end/${user}/${day}`, date_ms: now_ms });
+    const outcome = await channel.send({ ...words, name: `end/${user}/${day}`, date_ms: now_ms }, { to });
     if (!isUnsent(outcome)) {
       this.#report(id, outcome, null);
       return this.#hold(id, nextDay(now_ms));
@@ -222,7 +222,7 @@ export class Dispatcher {
     return this.#report(id, outcome, this.#options.now());
   }
 
-  #settle(digest: Digest, outcome: MailOutcome): Digest {
+  #settle(digest: Digest, outcome: SendOutcome): Digest {
     switch (outcome.kind) {
       case "sent":
       case "refused":
@@ -238,7 +238,7 @@ export class Dispatcher {
   }
 
   /** Counts an outcome. Returns when to check the digest again if it is due at `ready_ms`. */
-  #report(id: DigestId, outcome: MailOutcome, ready_ms: number | null): number | null {
+  #report(id: DigestId, outcome: SendOutcome, ready_ms: number | null): number | null {
     const { log } = this.#options;
     this.#counts[outcome.kind] += 1;
     if (outcome.kind === "unavailable" || outcome.kind === "unknown") {
@@ -289,6 +289,6 @@ export class Dispatcher {
 }
 
 /** Whether a mail certainly did not go out and may be retried. */
-function isUnsent(outcome: MailOutcome): boolean {
+function isUnsent(outcome: SendOutcome): boolean {
   return outcome.kind === "deferred" || outcome.kind === "unavailable";
 }

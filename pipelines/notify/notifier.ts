@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import type { Bus, PartitionLag } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
-import type { Mailer } from "../../src/mail/mail.ts";
+import type { Channel, EmailTarget } from "./channels/channel.ts";
 import type { Timing } from "./digest.ts";
 import { Dispatcher, type MailCounts } from "./dispatcher.ts";
 import { createNoticeCollector } from "./notice-collector.ts";
@@ -11,7 +11,7 @@ import { createState, type StateDocuments } from "./state.ts";
 export type NotifierOptions = {
   readonly bus: Bus;
   readonly catalog: Catalog;
-  readonly mailer: Mailer;
+  readonly channel: Channel<EmailTarget>;
   /** State store of digests and allowances, shared by all processes; the caller disposes of it. */
   readonly documents: StateDocuments;
   readonly log: Logger;

@@ -7,38 +7,20 @@ import { createRateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import { createBrowserGuard } from "../http/browser-guard.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
-import { DEFAULT_CONNECTION_LIMITS } from "../http/listen.ts";
-import type { ConnectionLimits } from "../http/listen.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../http/limits/connection-limits.ts";
+import type { ConnectionLimits } from "../http/limits/connection-limits.ts";
 import type { Observer, Route } from "../http/route.ts";
 import { createHttpServer } from "../http/server.ts";
 import type { HttpServer, HttpServerOptions } from "../http/server.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Reclassifications } from "../operations/reclassification.ts";
 import type { Store } from "../store/store.ts";
-import { alertRoutes } from "./alerts.ts";
-import { bookmarkRoutes } from "./bookmarks.ts";
-import { classFilterRoutes } from "./class-filters.ts";
-import type { Context, PostingAddress } from "./context.ts";
-import type { ReadWatermark } from "./read-watermark.ts";
-import { eventContextRoute } from "./event-context.ts";
-import { eventRoutes } from "./events.ts";
-import { fieldRoutes } from "./fields.ts";
 import { AttributeHints } from "./attribute-hints.ts";
-import { exportRoute } from "./export/export.ts";
-import { logRoutes } from "./logs.ts";
-import { accountRoutes } from "./manage/accounts.ts";
-import { apiKeyRoutes } from "./manage/api-keys.ts";
-import { managedClassFilterRoutes } from "./manage/class-filters.ts";
-import { hookRoutes } from "./manage/hooks.ts";
-import { managedLogRoutes } from "./manage/logs.ts";
-import { operationRoutes } from "./manage/operations.ts";
-import { postingRoute } from "./manage/posting.ts";
-import { reclassifyRoutes } from "./manage/reclassify.ts";
-import { savedQueryRoutes } from "./manage/saved-queries.ts";
-import { openApiRoute } from "./openapi/routes.ts";
-import { queryRoutes } from "./query.ts";
-import { sessionRoutes } from "./sessions.ts";
-import { tailRoute } from "./tail.ts";
+import type { Context, PostingAddress } from "./context.ts";
+import { mountRoute } from "./define-route.ts";
+import { apiEndpoints } from "./endpoints.ts";
+import type { ReadWatermark } from "./read-watermark.ts";
+import { createTailBudget } from "./tail.ts";
 
 export type ApiOptions = {
   readonly catalog: Catalog;
@@ -69,31 +51,10 @@ export type ApiOptions = {
 const BODY = Object.freeze({ limit_bytes: 64 * 1024, deadline_ms: 10_000 });
 
 /** Returns all routes of the API. */
-export function apiRoutes(parts: Omit<Context, "attributes" | "body">): Route[] {
-  const context: Context = { ...parts, attributes: new AttributeHints(parts.store), body: BODY };
-  const routes = [
-    ...logRoutes(context),
-    ...eventRoutes(context),
-    eventContextRoute(context),
-    exportRoute(context),
-    tailRoute(context),
-    ...bookmarkRoutes(context),
-    ...alertRoutes(context),
-    ...classFilterRoutes(context),
-    ...queryRoutes(context),
-    ...fieldRoutes(context),
-    ...sessionRoutes(context),
-    ...accountRoutes(context),
-    postingRoute(context),
-    ...managedLogRoutes(context),
-    ...apiKeyRoutes(context),
-    ...managedClassFilterRoutes(context),
-    ...reclassifyRoutes(context),
-    ...savedQueryRoutes(context),
-    ...hookRoutes(context),
-    ...operationRoutes(context),
-  ];
-  return [...routes, openApiRoute(routes)];
+export function apiRoutes(parts: Omit<Context, "attributes" | "body" | "tails">): Route[] {
+  const own = { attributes: new AttributeHints(parts.store), tails: createTailBudget(), body: BODY };
+  const context: Context = { ...parts, ...own };
+  return apiEndpoints().map((endpoint) => mountRoute(context, endpoint));
 }
 
 /** Creates the server of the reading API (`/1`) and the management API (`/manage/1`). */

@@ -1,34 +1,58 @@
-import { requireReadable, requireReadableLogs } from "../catalog/permissions.ts";
 import type { Catalog, ClassFilter } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
-import type { Reply, Route } from "../http/route.ts";
+import type { Reply } from "../http/route.ts";
 import { writeLong, writeNested } from "../http/streamed-list.ts";
-import { authenticated, logKeyOf } from "./context.ts";
-import type { ApiCall, Context } from "./context.ts";
+import type { ApiCall } from "./context.ts";
+import { defineRoute } from "./define-route.ts";
 import { sizeOfFilters } from "./response-sizes.ts";
+import { ClassFilterList, ClassFilterRecord, ClassFiltersOfLogs } from "./schemas/answers.ts";
 import { showClassFilter, listClassFilters, listClassFiltersOfLogs } from "./view.ts";
 
-export function classFilterRoutes(context: Context): Route[] {
-  const { catalog } = context;
-  return [
-    authenticated(context, "GET", "/1/logs/classFilters", async ({ caller, memory, format, request }) => {
-      const logs = requireReadableLogs(catalog, caller).map(({ key }) => ({ key, filters: catalog.classFilters(key) }));
+const base = { tag: "classes" } as const;
+
+export const CLASS_FILTER_ROUTES = [
+  defineRoute({
+    ...base,
+    method: "GET",
+    path: "/1/logs/classFilters",
+    who: "reader",
+    id: "listAllClassFilters",
+    summary: "List the class filters of all logs that the caller may read",
+    answers: { 200: { what: "The logs with their class filters", schema: ClassFiltersOfLogs } },
+    async handle({ catalog }, { access, memory, format, request }) {
+      const logs = access.map(({ key }) => ({ key, filters: catalog.classFilters(key) }));
       const count = logs.reduce((sum, { filters }) => sum + filters.length, 0);
       await memory.take(sizeOfFilters(logs.length + count, format));
       const isWanted = () => !request.socket.destroyed;
       return { status: 200, body: await writeNested(format, listClassFiltersOfLogs(logs), isWanted) };
+    },
+  }),
+  defineRoute({
+    ...base,
+    method: "GET",
+    path: "/1/logs/:log/classFilters",
+    who: "log reader",
+    id: "listClassFilters",
+    summary: "List the class filters of a log",
+    answers: { 200: { what: "The class filters, by key", schema: ClassFilterList } },
+    handle: ({ catalog }, call) => writeClassFilters(call, catalog.classFilters(call.access.key)),
+  }),
+  defineRoute({
+    ...base,
+    method: "GET",
+    path: "/1/logs/:log/classFilters/:key",
+    who: "log reader",
+    id: "readClassFilter",
+    summary: "Read a class filter",
+    answers: { 200: { what: "The class filter", schema: ClassFilterRecord } },
+    errors: ["class_filter_not_found"],
+    handle: ({ catalog }, { access: log, params }) => ({
+      status: 200,
+      body: showClassFilter(findClassFilter(catalog, log.key, params["key"] ?? "")),
     }),
-    authenticated(context, "GET", "/1/logs/:log/classFilters", async (call) => {
-      const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
-      return await writeClassFilters(call, catalog.classFilters(key));
-    }),
-    authenticated(context, "GET", "/1/logs/:log/classFilters/:key", (call) => {
-      const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
-      return { status: 200, body: showClassFilter(findClassFilter(catalog, key, call.params["key"] ?? "")) };
-    }),
-  ];
-}
+  }),
+];
 
 /** Returns the class filters of one log as a response. */
 export async function writeClassFilters(

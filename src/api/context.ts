@@ -3,26 +3,23 @@ import type { Logger } from "pino";
 import type { DeletionLog } from "../bus/deletions.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { PreviewHook } from "../catalog/hook-preview.ts";
-import { requireVisible } from "../catalog/permissions.ts";
 import type { Caller } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import { parseLogKey } from "../events/event.ts";
 import type { LogKey } from "../events/event.ts";
 import { parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
+import type { Budget } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { BodyOptions } from "../http/body.ts";
 import type { BrowserGuard } from "../http/browser-guard.ts";
-import type { Call, Method, Reply, Route } from "../http/route.ts";
+import type { Call } from "../http/route.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Reclassifications } from "../operations/reclassification.ts";
-import { parameterHints } from "../query/hints.ts";
 import type { Store } from "../store/store.ts";
-import { authenticate, quotaOwnerOfCaller } from "./caller.ts";
-import { parametersOf, withHints } from "./hints.ts";
 import type { ReadWatermark } from "./read-watermark.ts";
 import type { AttributeHints } from "./attribute-hints.ts";
-import { ResponseMemory } from "./response-memory.ts";
+import type { ResponseMemory } from "./response-memory.ts";
 
 /** Address for producers: `url`, or if it is null, `port` on the host that serves the API. */
 export type PostingAddress = {
@@ -47,6 +44,8 @@ export type Context = {
   readonly limiter: RateLimiter;
   readonly browsers: BrowserGuard;
   readonly attributes: AttributeHints;
+  /** Open tails, limited per account and in total. */
+  readonly tails: Budget;
   readonly posting: () => PostingAddress;
   /** Reads an example of a hook's body as the posting listener does; absent: it reads none. */
   readonly previewHook?: PreviewHook | undefined;
@@ -58,50 +57,6 @@ export type Context = {
 
 /** An authenticated request. */
 export type ApiCall = Call & { readonly caller: Caller; readonly memory: ResponseMemory };
-
-export type ApiHandler = (call: ApiCall) => Reply | Promise<Reply>;
-
-export type RouteOptions = {
-  /** Whether the handler reads the body, which then cannot contain credentials. Default: false */
-  readonly takesBody?: boolean;
-  readonly formats?: Route["formats"];
-};
-
-/** Creates a route that requires credentials. */
-export function authenticated(
-  context: Context,
-  method: Method,
-  path: string,
-  handle: ApiHandler,
-  options: RouteOptions = {},
-): Route {
-  const { takesBody = false, formats = "all" } = options;
-  const { catalog, body, limiter, browsers } = context;
-  const parameters = parametersOf(method, path);
-  const authentication = { catalog, body, limiter, browsers, takesBody };
-  return {
-    method,
-    path,
-    formats,
-    handle: async (call) => {
-      const caller = await authenticate(call, authentication);
-      const quotaOwner = quotaOwnerOfCaller(catalog, caller);
-      const memory = new ResponseMemory(limiter, quotaOwner, call.gone);
-      const answer = async (): Promise<Reply> => handle({ ...call, caller, memory });
-      try {
-        // A GET may occupy the store, so all of it counts as a query.
-        const reply =
-          method === "GET"
-            ? withHints(await limiter.query(quotaOwner, answer, call.gone), parameterHints(call.query, parameters))
-            : await answer();
-        return { ...reply, memory };
-      } catch (error) {
-        memory.release();
-        throw error;
-      }
-    },
-  };
-}
 
 /** Returns the log key in the path. @throws LoggiaError `log_not_found` if it is malformed */
 export function logKeyOf(call: Call): LogKey {
@@ -116,18 +71,4 @@ export function logKeyOf(call: Call): LogKey {
 /** Returns the event id in the path, or null if it is malformed. */
 export function eventIdOf(call: Call): EventId | null {
   return parseEventId(call.params["id"] ?? "");
-}
-
-export const NO_CONTENT: Reply = Object.freeze({ status: 204, body: null });
-
-/**
- * Creates a handler for calls that the service does not offer. It authenticates first, and for a
- * path with a log requires that the caller may know the log.
- * @param message what to do instead
- */
-export function unsupported({ catalog }: Context, message: string): ApiHandler {
-  return (call) => {
-    if (call.params["log"] !== undefined) requireVisible(catalog, call.caller, logKeyOf(call));
-    throw new LoggiaError("unsupported", message);
-  };
 }

@@ -1,26 +1,36 @@
-import { requireReadable } from "../catalog/permissions.ts";
 import type { EventRow } from "../events/event.ts";
-import type { Route } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
 import { afterEvent } from "../query/keyset.ts";
 import { badParameter } from "../query/parameters.ts";
 import type { Condition } from "../query/plan.ts";
-import { authenticated, eventIdOf, logKeyOf } from "./context.ts";
+import { eventIdOf } from "./context.ts";
 import type { Context } from "./context.ts";
+import { defineRoute } from "./define-route.ts";
 import { showsAttributes } from "./event-view.ts";
 import { eventNotFound } from "./events.ts";
 import { hintsBeforeResults, withHints } from "./hints.ts";
 import { EVENT_BYTES } from "./response-sizes.ts";
+import { EventList } from "./schemas/answers.ts";
+import { ContextQuery } from "./schemas/inputs.ts";
 import { writeEvents } from "./written-events.ts";
 
 const DEFAULT_NEIGHBOURS = 20;
 const MAX_NEIGHBOURS = 250;
 
-/** Returns an event with its neighbours by (`created`, `id`), optionally with list filters. */
-export function eventContextRoute(context: Context): Route {
-  const { catalog, store } = context;
-  return authenticated(context, "GET", "/1/logs/:log/events/:id/context", async (call) => {
-    const { key } = requireReadable(catalog, call.caller, logKeyOf(call));
+/** An event with its neighbours by (`created`, `id`), optionally with list filters. */
+export const EVENT_CONTEXT_ROUTE = defineRoute({
+  method: "GET",
+  path: "/1/logs/:log/events/:id/context",
+  who: "log reader",
+  id: "readEventContext",
+  tag: "events",
+  summary: "List an event with its neighbours in time, among all events or those that match filters",
+  query: ContextQuery,
+  answers: { 200: { what: "The events, including the given one", schema: EventList } },
+  errors: ["event_not_found", "unsupported"],
+  async handle(context, call) {
+    const { store } = context;
+    const { key } = call.access;
     const id = eventIdOf(call);
     const shape = { columns: null, attributes: showsAttributes(call.query) };
     const before = readCount("before", call.query.get("before"));
@@ -36,8 +46,8 @@ export function eventContextRoute(context: Context): Route {
     const annotations = await store.annotations(rows.map((row) => row.id));
     const body = await writeEvents(call, { rows, annotations, shape });
     return withHints({ status: 200, body }, hints);
-  });
-}
+  },
+});
 
 type Side = { readonly where: Condition; readonly direction: "asc" | "desc"; readonly take: number };
 

@@ -2,6 +2,7 @@ import { parseAttributes, textsOfAttribute } from "../events/attributes.ts";
 import type { EventRow } from "../events/event.ts";
 import { levelOfTags } from "../events/level.ts";
 import type { EventId } from "../events/id.ts";
+import { EVENT_SCHEMA, XML_FIELD_NAMES } from "../events/schema.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
 import type { LongList } from "../http/streamed-list.ts";
 import { renderElement, renderNamedTexts } from "../http/xml.ts";
@@ -34,24 +35,10 @@ export function showsAttributes(query: URLSearchParams, columns: EventShape["col
   return columns === null ? isAsked : columns.includes("attributes");
 }
 
-/** Field order of XML. It includes annotations only if a query names them. */
-const XML_EVENT_FIELDS = [
-  "id",
-  "text",
-  "link",
-  "hash",
-  "tags",
-  "source",
-  "log",
-  "user",
-  "data",
-  "created",
-  "class",
-  "geo",
-  "value",
-  "filter",
-] as const satisfies readonly EventField[];
-const XML_COLUMNS = [...XML_EVENT_FIELDS, "bookmarks", "alerts", "pattern", "level"] as const;
+/** The fields that XML shows by default. It includes annotations only if a query names them. */
+const XML_FIELDS = XML_FIELD_NAMES.filter(
+  (name) => EVENT_SCHEMA[name].isShown && EVENT_SCHEMA[name].type !== "annotation",
+);
 
 /** Formats a page of events, each of which may be large. */
 export function listEvents(
@@ -166,7 +153,7 @@ function eventElement(row: EventRow, annotations: Annotations | undefined, colum
     pattern: row.pattern,
     level: levelOfTags(row.tags),
   };
-  return pick(element, columns === null ? XML_EVENT_FIELDS : XML_COLUMNS.filter((field) => columns.includes(field)));
+  return pick(element, columns === null ? XML_FIELDS : XML_FIELD_NAMES.filter((field) => columns.includes(field)));
 }
 
 /** Yields one element per value, with the name as data: it may be no valid element name. */

@@ -1,37 +1,45 @@
-import { requireReadable } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import { wellFormed } from "../events/text.ts";
-import type { Route } from "../http/route.ts";
 import { writeLong } from "../http/streamed-list.ts";
 import type { LongList } from "../http/streamed-list.ts";
 import { readRange } from "../query/filters.ts";
 import { fieldsHints } from "../query/hints.ts";
 import { badParameter } from "../query/parameters.ts";
 import type { FieldSummary } from "../store/store.ts";
-import { authenticated, logKeyOf } from "./context.ts";
-import type { Context } from "./context.ts";
+import { defineRoute } from "./define-route.ts";
 import { withHints } from "./hints.ts";
 import { estimateFieldsSize, sizeOfFields } from "./response-sizes.ts";
+import { FieldList } from "./schemas/answers.ts";
+import { FieldsQuery } from "./schemas/inputs.ts";
 
 const VALUES = { default: 10, limit: 100 };
 const PREFIX_LIMIT = 1_000;
 
-/** `GET /1/logs/{k}/fields`: fields and attributes of a log's events, for completion and facets. */
-export function fieldRoutes(context: Context): Route[] {
-  const { catalog, store } = context;
-  return [
-    authenticated(context, "GET", "/1/logs/:log/fields", async (call) => {
-      const { key: log } = requireReadable(catalog, call.caller, logKeyOf(call));
-      const { query, memory, format, request } = call;
-      const question = { log, ...readRange(query), prefix: readPrefix(query), values: readValues(query) };
-      await memory.take(estimateFieldsSize(question));
-      const { fields, ...leftOut } = await store.fields(question);
-      memory.resize(sizeOfFields(fields, format));
-      const body = await writeLong(format, showFields(fields), () => !request.socket.destroyed);
-      return withHints({ status: 200, body }, fieldsHints(leftOut));
-    }),
-  ];
-}
+/** Fields and attributes of a log's events, for completion and facets. */
+export const FIELDS_ROUTE = defineRoute({
+  method: "GET",
+  path: "/1/logs/:log/fields",
+  who: "log reader",
+  id: "listFields",
+  tag: "query",
+  summary: "List the fields and attributes of a log's events, with their most frequent values",
+  query: FieldsQuery,
+  answers: {
+    200: {
+      what: "The event fields in their fixed order, then the most frequent attributes by name, 10,000 at most",
+      schema: FieldList,
+      headers: ["X-Loggia-Hint"],
+    },
+  },
+  async handle({ store }, { access: log, query, memory, format, request }) {
+    const question = { log: log.key, ...readRange(query), prefix: readPrefix(query), values: readValues(query) };
+    await memory.take(estimateFieldsSize(question));
+    const { fields, ...leftOut } = await store.fields(question);
+    memory.resize(sizeOfFields(fields, format));
+    const body = await writeLong(format, showFields(fields), () => !request.socket.destroyed);
+    return withHints({ status: 200, body }, fieldsHints(leftOut));
+  },
+});
 
 function readPrefix(query: URLSearchParams): string {
   const prefix = wellFormed(query.get("prefix") ?? "");

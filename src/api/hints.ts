@@ -1,10 +1,11 @@
+import type { z } from "zod";
+
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Reply } from "../http/route.ts";
 import { ATTRIBUTE_PREFIX, classHint, hintHeaders } from "../query/hints.ts";
 import type { Condition, ListPlan } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
 import type { AttributeHints } from "./attribute-hints.ts";
-import { OPERATIONS } from "./openapi/document.ts";
 import type { ResponseMemory } from "./response-memory.ts";
 
 /** Response header for hints. */
@@ -14,8 +15,8 @@ const MOST_CLASSES = 3;
 const MOST_FILTERS = 1_000;
 
 /** Returns the parameters of a route, besides those of every route. */
-export function parametersOf(method: string, path: string): readonly string[] {
-  const names = Object.keys(OPERATIONS[`${method} ${path}`]?.query?.shape ?? {});
+export function parameterNames(query: z.ZodObject | undefined): readonly string[] {
+  const names = Object.keys(query?.shape ?? {});
   // A group of parameters, whose own names have this prefix.
   return names.map((name) => (name === "attributeFilters" ? ATTRIBUTE_PREFIX : name));
 }

@@ -3,11 +3,20 @@ import type { Reply } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
 import type { Condition, ListPlan, RecordSource } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
+import type { Answer } from "./endpoint.ts";
 import { showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
 import { EVENT_BYTES } from "./response-sizes.ts";
+import { EventList } from "./schemas/answers.ts";
 import { readTotal } from "./total.ts";
 import { writeEvents } from "./written-events.ts";
+
+/** The response of a list, as it is documented. */
+export const PAGE_ANSWER: Answer = {
+  what: "A page of events",
+  schema: EventList,
+  headers: ["X-Total-Count", "X-Total-At-Least", "Link", "X-Loggia-Hint"],
+};
 
 /** Answers a list call: one page of records, with links to its neighbours. */
 export async function listRecords(

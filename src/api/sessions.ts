@@ -1,89 +1,121 @@
+import type { z } from "zod";
+
 import type { Account, Session } from "../catalog/catalog.ts";
-import { requireAccount } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import { isFromLoopback } from "../ratelimit/address.ts";
 import { Moment } from "../http/moment.ts";
-import type { Call, Method, Reply, Route } from "../http/route.ts";
+import type { Call, Reply } from "../http/route.ts";
 import { endedCookie, readSessionCookies, sessionCookie } from "../http/session-cookie.ts";
-import { checkPair, checkSession } from "./caller.ts";
-import type { SessionCaller } from "./caller.ts";
-import { authenticated, NO_CONTENT } from "./context.ts";
+import { checkPair } from "./caller.ts";
 import type { Context } from "./context.ts";
-import { readJson, requireJson } from "./input.ts";
-import { ok } from "./manage/json.ts";
+import { defineRoute } from "./define-route.ts";
+import type { RouteCall } from "./define-route.ts";
+import { requireJson } from "./input.ts";
+import { NO_CONTENT, ok } from "./replies.ts";
+import { OwnSession, SessionList, TicketRecord } from "./schemas/answers.ts";
 import { NewTicket, SignIn } from "./schemas/inputs.ts";
 import { readTicketPath } from "./tickets.ts";
 
-/** Routes to sign in and out with a cookie, for the web page. */
-export function sessionRoutes(context: Context): Route[] {
-  const { catalog } = context;
-  return [
-    { method: "POST", path: "/1/session", formats: "json", handle: (call) => signIn(context, call) },
-    bySession(context, "GET", "/1/session", ({ account, session }) => ok(showOwn(account, session))),
-    bySession(context, "POST", "/1/session/tickets", async ({ session }, call) => {
-      requireJson(call.request);
-      const { path } = await readJson(context, call, NewTicket);
-      return { ...ok({ ticket: await catalog.createTicket(session, readTicketPath(path)) }), status: 201 };
-    }),
-    bySession(context, "DELETE", "/1/session", async ({ session }, call) => {
-      await catalog.endSession(session.user, session.id);
-      return { ...NO_CONTENT, headers: { "Set-Cookie": endedCookie(context.browsers.isOverTls(call.request)) } };
-    }),
-    authenticated(
-      context,
-      "GET",
-      "/1/sessions",
-      ({ caller }) => {
-        const { id } = requireAccount(caller);
-        const current = caller.kind === "account" ? caller.session?.id : undefined;
-        return ok(catalog.sessionsOf(id).map((session) => show(session, current)));
-      },
-      { formats: "json" },
-    ),
-    authenticated(
-      context,
-      "DELETE",
-      "/1/sessions/:id",
-      async ({ caller, params }) => {
-        const isEnded = await catalog.endSession(requireAccount(caller).id, params["id"] ?? "");
-        if (!isEnded) throw new LoggiaError("session_not_found", "You have no such session, or it has ended");
-        return NO_CONTENT;
-      },
-      { formats: "json" },
-    ),
-  ];
-}
+const base = { tag: "sessions", formats: "json" } as const;
 
-/** Creates a route that only the request's own session can use, not other credentials. */
-function bySession(
-  context: Context,
-  method: Method,
-  path: string,
-  handle: (caller: SessionCaller, call: Call) => Reply | Promise<Reply>,
-): Route {
-  return {
-    method,
-    path,
-    formats: "json",
-    handle: async (call) => {
-      const cookies = readSessionCookies(call.request.headers, context.browsers.isOverTls(call.request));
-      if (cookies.length === 0)
-        throw new LoggiaError("unauthorized", "There is no session; sign in with POST /1/session");
-      return handle(await checkSession(cookies, call, context), call);
+/** Routes to sign in and out with a cookie, for the web page. */
+export const SESSION_ROUTES = [
+  defineRoute({
+    ...base,
+    method: "POST",
+    path: "/1/session",
+    who: "anyone",
+    id: "signIn",
+    summary: "Sign in: create a session with a cookie; a session whose cookie is sent along ends",
+    json: SignIn,
+    answers: {
+      201: {
+        what: "The account that is signed in, and when the session ends",
+        schema: OwnSession,
+        headers: ["Set-Cookie"],
+      },
     },
-  };
-}
+    errors: ["unauthorized", "forbidden", "too_many_requests", "bad_body", "body_too_large", "unsupported_media_type"],
+    handle: signIn,
+  }),
+  defineRoute({
+    ...base,
+    method: "GET",
+    path: "/1/session",
+    who: "session",
+    id: "readSession",
+    summary: "Read who is signed in by the cookie",
+    answers: { 200: { what: "The account that is signed in, and when the session ends", schema: OwnSession } },
+    handle: (_, { access: { account, session } }) => ok(showOwn(account, session)),
+  }),
+  defineRoute({
+    ...base,
+    method: "POST",
+    path: "/1/session/tickets",
+    who: "session",
+    id: "createTicket",
+    summary: "Create a ticket for one GET of a path by a link or a frame, which cannot send X-Loggia",
+    json: NewTicket,
+    answers: { 201: { what: "The ticket", schema: TicketRecord } },
+    async handle({ catalog }, { access: { session }, request, input }) {
+      requireJson(request);
+      const { path } = await input();
+      return { ...ok({ ticket: await catalog.createTicket(session, readTicketPath(path)) }), status: 201 };
+    },
+  }),
+  defineRoute({
+    ...base,
+    method: "DELETE",
+    path: "/1/session",
+    who: "session",
+    id: "signOut",
+    summary: "End the session of the cookie",
+    answers: { 204: { what: "Signed out", headers: ["Set-Cookie"] } },
+    async handle({ catalog, browsers }, { access: { session }, request }) {
+      await catalog.endSession(session.user, session.id);
+      return { ...NO_CONTENT, headers: { "Set-Cookie": endedCookie(browsers.isOverTls(request)) } };
+    },
+  }),
+  defineRoute({
+    ...base,
+    method: "GET",
+    path: "/1/sessions",
+    who: "account",
+    id: "listSessions",
+    summary: "List the caller's sessions, oldest first",
+    answers: { 200: { what: "The sessions", schema: SessionList } },
+    handle({ catalog }, { access: { id }, caller }) {
+      const current = caller.kind === "account" ? caller.session?.id : undefined;
+      return ok(catalog.sessionsOf(id).map((session) => show(session, current)));
+    },
+  }),
+  defineRoute({
+    ...base,
+    method: "DELETE",
+    path: "/1/sessions/:id",
+    who: "account",
+    id: "endSession",
+    summary: "End one of the caller's sessions",
+    answers: { 204: { what: "Ended" } },
+    errors: ["session_not_found"],
+    async handle({ catalog }, { access: account, params }) {
+      const isEnded = await catalog.endSession(account.id, params["id"] ?? "");
+      if (!isEnded) throw new LoggiaError("session_not_found", "You have no such session, or it has ended");
+      return NO_CONTENT;
+    },
+  }),
+];
 
 /**
  * Signs in. The session whose cookie the request carries ends, so that someone who knows that
  * cookie gains nothing from the new session.
  */
-async function signIn(context: Context, call: Call): Promise<Reply> {
+async function signIn(context: Context, call: RouteCall<"anyone", z.infer<typeof SignIn>>): Promise<Reply> {
   const { catalog, browsers } = context;
   const refusal = browsers.refusalOf(call.request);
   if (refusal !== null) throw refusal;
   requireJson(call.request);
-  const given = await readJson(context, call, SignIn);
+  const given = await call.input();
   const { account, mark } = await ("ticket" in given
     ? checkTicket(context, call, given.ticket)
     : checkPassword(context, call, given));

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { requireReadable } from "../catalog/permissions.ts";
 import { LoggiaError } from "../errors.ts";
 import type { EventRow, LogKey } from "../events/event.ts";
 import { firstIdAt, parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
 import { createBudget } from "../ratelimit/budget.ts";
+import type { Budget } from "../ratelimit/budget.ts";
 import { parseAccept } from "../http/formats.ts";
-import type { Route } from "../http/route.ts";
 import type { Reader, Streamed } from "../http/streamed.ts";
 import { queryFault } from "../query/fault.ts";
 import { planFilters } from "../query/filters.ts";
@@ -19,12 +18,13 @@ import { writeYielding } from "../scheduling/yielding.ts";
 import { planQuery } from "../query/planner.ts";
 import { parseZone } from "../query/zone.ts";
 import { quotaOwnerOfCaller } from "./caller.ts";
-import { authenticated, logKeyOf } from "./context.ts";
 import type { ApiCall, Context } from "./context.ts";
+import { defineRoute } from "./define-route.ts";
 import { showsAttributes } from "./event-view.ts";
 import { EVENT_BYTES, eventsWithin } from "./response-sizes.ts";
 import { readQueryOrFilters } from "./requested-query.ts";
 import { hintsBeforeResults, withHints } from "./hints.ts";
+import { TailQuery } from "./schemas/inputs.ts";
 import { tailFormat } from "./tail-formats.ts";
 import type { TailFormat } from "./tail-formats.ts";
 
@@ -49,27 +49,48 @@ const SLOW_MS = 5_000;
 const MAX_BEHIND = 1_000;
 const WATERMARK_WAIT_MS = 10_000;
 
-/** Streams the last events, then each new one as it is stored, until the client leaves. */
-export function tailRoute(context: Context): Route {
-  const open = createBudget({
+/** Creates the budget of open tails, for all requests of a process. */
+export function createTailBudget(): Budget {
+  return createBudget({
     ...TAILS,
     perCallerMessage: `You have ${TAILS.perCaller} tails open; close one before you open another`,
     totalMessage: "Too many tails are open; try again later",
   });
-  return authenticated(context, "GET", "/1/logs/:log/tail", async (call) => {
-    const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
+}
+
+/** Streams the last events, then each new one as it is stored, until the client leaves. */
+export const TAIL_ROUTE = defineRoute({
+  method: "GET",
+  path: "/1/logs/:log/tail",
+  who: "log reader",
+  id: "tailEvents",
+  tag: "events",
+  summary: "Stream the last events, then each new one as it is stored; `Last-Event-ID` resumes after an event",
+  query: TailQuery,
+  answers: {
+    200: {
+      what: "Server-sent events, or one JSON object per line",
+      streams: ["text/event-stream", "application/x-ndjson"],
+      headers: ["X-Loggia-Hint"],
+    },
+  },
+  errors: ["saved_query_not_found", "bad_query", "too_wide", "unsupported"],
+  async handle(context, call) {
+    const { key } = call.access;
     const { where, columns } = readConditions(context, call, key);
     const start = readStart(call);
     const format = formatOf(call, columns);
     const tail = new Tail(context, call, { log: key, where });
     await call.memory.take(Math.max(TAIL_BYTES, start.kind === "last" ? start.count * EVENT_BYTES : 0));
-    call.memory.releaseWith(await open.take(quotaOwnerOfCaller(context.catalog, call.caller), 1));
+    call.memory.releaseWith(await context.tails.take(quotaOwnerOfCaller(context.catalog, call.caller), 1));
     const hints = await hintsBeforeResults(context, { logs: [key], where, columns }, call.memory);
-    const body = streamed(context, tail, { format, start });
+    // The client may post as soon as the response begins, and gets what it posts.
+    const first = await tail.first(start);
+    const body = streamed(context, tail, { format, start, first });
     // Keeps nginx from buffering.
     return withHints({ status: 200, body, headers: { "X-Accel-Buffering": "no" } }, hints);
-  });
-}
+  },
+});
 
 /** The last `count` events, or all events after an id. */
 type Start = { readonly kind: "last"; readonly count: number } | { readonly kind: "after"; readonly id: EventId };
@@ -77,14 +98,14 @@ type Start = { readonly kind: "last"; readonly count: number } | { readonly kind
 function streamed(
   { store }: Pick<Context, "store">,
   tail: Tail,
-  { format, start }: { readonly format: TailFormat; readonly start: Start },
+  { format, start, first }: { readonly format: TailFormat; readonly start: Start; readonly first: readonly EventRow[] },
 ): Streamed {
   return {
     contentType: format.contentType,
     compressible: false,
     async *pieces({ signal, closing }: Reader) {
       yield format.head;
-      let rows = await tail.first(start);
+      let rows = first;
       if (rows.length === 0 && start.kind === "last") yield format.position(tail.position);
       let written_ms = performance.now();
       while (!signal.aborted && !closing() && tail.isAllowed()) {

@@ -14,7 +14,7 @@ export type Topic = (typeof TOPICS)[number];
 
 /**
  * Journals of a cluster: topics of one partition, which every posting process reads.
- * - `keys`: idempotency keys, `src/ingest/keys/key-record.ts`.
+ * - `keys`: idempotency keys, `src/ingest/idempotency/key-record.ts`.
  * - `keys-index`: summaries of `keys`, from which a process that starts learns the older keys.
  */
 export const JOURNALS = ["keys", "keys-index"] as const;

@@ -10,7 +10,7 @@ type Signature = readonly (readonly [least: number, greatest: number])[];
 
 const exactly = (...bytes: readonly number[]): Signature => bytes.map((byte) => [byte, byte]);
 
-/** Leading bytes of archive formats, whatever the file name. */
+/** Leading bytes of files that are not read as they are, whatever the file name. */
 const SIGNATURES: readonly { readonly format: Format; readonly signature: Signature }[] = [
   { format: "gzip", signature: exactly(0x1f, 0x8b, 0x08) },
   { format: "zstd", signature: exactly(0x28, 0xb5, 0x2f, 0xfd) },
@@ -19,11 +19,17 @@ const SIGNATURES: readonly { readonly format: Format; readonly signature: Signat
   { format: "xz", signature: exactly(0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00) },
   { format: "bzip2", signature: [...exactly(0x42, 0x5a, 0x68), [0x31, 0x39], ...exactly(0x31, 0x41, 0x59, 0x26)] },
   { format: "zip", signature: exactly(0x50, 0x4b, 0x03, 0x04) },
+  { format: "UTF-32", signature: exactly(0xff, 0xfe, 0, 0) },
+  { format: "UTF-32", signature: exactly(0, 0, 0xfe, 0xff) },
+  // Without a byte order mark: two characters of ASCII.
+  { format: "UTF-32", signature: [[1, 0x7f], ...exactly(0, 0, 0), [1, 0x7f], ...exactly(0, 0, 0)] },
+  { format: "UTF-32", signature: [...exactly(0, 0, 0), [1, 0x7f], ...exactly(0, 0, 0), [1, 0x7f]] },
 ];
 const LONGEST = Math.max(...SIGNATURES.map(({ signature }) => signature.length));
 
-export type Format = "gzip" | "zstd" | "xz" | "bzip2" | "zip";
+export type Format = "gzip" | "zstd" | "xz" | "bzip2" | "zip" | "UTF-32";
 
+const UTF_32 = "it is UTF-32, which is not supported; convert it: iconv -f UTF-32 -t UTF-8";
 const NAMED_AS_ARCHIVE = /\.(?:gz|tgz|zst|zstd)$/i;
 /** Bytes fed to a decoder at a time. They may decompress to megabytes, with zstd to dozens. */
 const FEED_BYTES = 1024;
@@ -52,6 +58,7 @@ export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGe
       yield* rest;
     } else if (format === "gzip") yield* gunzip(rest);
     else if (format === "zstd") yield* decompressZstd(rest);
+    else if (format === "UTF-32") throw new ArchiveError(UTF_32);
     else throw new ArchiveError(`it is a ${format} archive, which is not supported; unpack it and ship its files`);
   } finally {
     await source.return?.();
@@ -62,11 +69,12 @@ export async function* unpack(chunks: AsyncIterable<Buffer>, name = ""): AsyncGe
 export async function refuseArchive(path: string): Promise<void> {
   await using file = await open(path);
   const format = await formatOfFile(file);
+  if (format === "UTF-32") throw new ArchiveError(UTF_32);
   if (format !== null)
     throw new ArchiveError(`it is a ${format} archive, which can't be followed; ship it without --follow`);
 }
 
-/** Returns the archive format of a file by content, or by name; null if it is not an archive. */
+/** Returns the format of a file by content, or by name; null if its bytes are lines. */
 export async function formatOfFile(file: FileHandle, name = ""): Promise<Format | null> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(LONGEST), 0, LONGEST, 0);
   const format = formatOf(buffer.subarray(0, bytesRead));

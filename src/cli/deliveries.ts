@@ -1,5 +1,6 @@
-import { type GivenUp, type Item, itemsOf, postBatch, type Posting } from "./post-batch.ts";
+import { type GivenUp, itemsOf, postBatch, type Posting } from "./post-batch.ts";
 import { CommandError } from "./request.ts";
+import type { Item } from "./ship/item.ts";
 import type { PendingBatch, ShipState } from "./ship/state.ts";
 
 type DeliveriesOptions = {

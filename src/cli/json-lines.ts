@@ -1,10 +1,10 @@
 import { numberOf } from "../events/attributes.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
-import { producerNames, severityNamed } from "../ingest/protocols/document.ts";
-import { parseExactly } from "../ingest/protocols/json.ts";
-import type { ProducerTime } from "../ingest/protocols/protocol.ts";
-import { digitsOf, timeOf } from "../ingest/protocols/times.ts";
+import { producerNames, severityNamed } from "../ingest/kit/document.ts";
+import { parseExactly } from "../ingest/kit/json.ts";
+import type { ProducerTime } from "../ingest/kit/endpoint.ts";
+import { digitsOf, timeOf } from "../ingest/kit/times.ts";
 import { type DateOrder, readTime } from "./times.ts";
 
 /** Content of a line: event fields, and everything else. */

@@ -4,7 +4,6 @@ import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { MULTILINE_WAIT_S } from "./ship/framing.ts";
-import { SETTINGS } from "../settings/table.ts";
 import { addressOption } from "./addresses.ts";
 import { addMachineCommands, addManagementCommands, addOperationCommands, addQueryCommands } from "./commands.ts";
 import { collect, wholeFrom } from "./option-values.ts";
@@ -12,6 +11,9 @@ import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
 import { DATE_ORDERS } from "./times.ts";
+
+/** Loaded only to be shown: with them, all protocols are loaded. */
+const settings = process.argv.includes("start") ? (await import("../settings.ts")).ALL_SETTINGS : [];
 
 const program = new Command("loggia")
   .description("An event log service: it accepts events over HTTP, and lists, filters and groups them.")
@@ -117,9 +119,9 @@ addOperationCommands(program);
 addMachineCommands(program);
 
 function settingsHelp(): string {
-  return SETTINGS.map(
-    ({ name, standard, help }) => `  ${name.padEnd(23)} ${help}${standard === "" ? "" : ` (default ${standard})`}`,
-  ).join("\n");
+  return settings
+    .map(({ name, standard, help }) => `  ${name.padEnd(23)} ${help}${standard === "" ? "" : ` (default ${standard})`}`)
+    .join("\n");
 }
 
 try {

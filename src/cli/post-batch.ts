@@ -7,6 +7,7 @@ import { judgeAnswer } from "../pino/answer.mjs";
 import type { Outage } from "./outage.ts";
 import type { ShipCounts } from "./progress.ts";
 import { CommandError, type Reply, REPLY_TIMEOUT_MS, type Sender } from "./request.ts";
+import type { Item } from "./ship/item.ts";
 import type { PendingBatch } from "./ship/state.ts";
 
 /** Smallest body that is compressed. Smaller ones fit a few packets anyway. */
@@ -18,9 +19,6 @@ const LAST_REPLY_MS = 1_000;
 
 const zip = promisify(gzip);
 const unzip = promisify(gunzip);
-
-/** A line and the JSON of its event. */
-export type Item = { readonly line: string; readonly json: string };
 
 export type Posting = {
   readonly sender: Sender;

@@ -2,7 +2,7 @@ import { encodeAttributes, flatten } from "../events/attributes.ts";
 import type { Attributes, AttributeValue } from "../events/attributes.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
-import { CUT_TAG } from "../ingest/protocols/line.ts";
+import { CUT_TAG } from "../ingest/kit/cut-tag.ts";
 import { FIELDS, jsonFields } from "./json-lines.ts";
 import type { LineContent } from "./json-lines.ts";
 import { CommandError } from "./request.ts";

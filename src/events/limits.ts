@@ -1,69 +1,45 @@
+import { BOUNDED_FIELDS, EVENT_SCHEMA } from "./schema.ts";
+import type { BoundedField } from "./schema.ts";
+
+/** Limits of what is posted beside the fields of an event, by default and at most. */
+const FURTHER = {
+  /** Posted only with users, beside `user`: the longest address (RFC 5321). */
+  email: [254, 2_000],
+  /** The same, as long as a link. */
+  page: EVENT_SCHEMA.link.length,
+  attributes: [256, 1_000],
+  attributeName: [200, 500],
+  attributeValue: [7_500, 8_000],
+  attributesBytes: [65_536, 65_536],
+} as const;
+
 /**
  * The longest value of each field that a producer may post, in characters (Unicode code points).
- * `tags` counts all tags together.
+ * `tags` counts all tags together. `attributes` is the number of attributes, `attributeName` and
+ * `attributeValue` are their lengths, `attributesBytes` is the size of all in bytes.
  */
-export type FieldLimits = {
-  readonly text: number;
-  readonly link: number;
-  readonly source: number;
-  readonly user: number;
-  readonly tags: number;
-  readonly value: number;
-  readonly geo: number;
-  readonly data: number;
-  /** `email` and `page` are posted only with users, beside `user`. */
-  readonly email: number;
-  readonly page: number;
-  /** Maximum number of attributes, length of a name and of a value, and size of all in bytes. */
-  readonly attributes: number;
-  readonly attributeName: number;
-  readonly attributeValue: number;
-  readonly attributesBytes: number;
-};
+export type FieldLimits = Readonly<Record<BoundedField | keyof typeof FURTHER, number>>;
 
 /**
  * The default limits. Those of the original service are kept for `source`, `user`, `value` and
- * `geo`; texts, links, tags and data may be longer, as messages and stack traces are. The others
- * are ours: for `email` the longest address (RFC 5321), for `page` the same as for a link.
+ * `geo`; texts, links, tags and data may be longer, as messages and stack traces are.
  */
-export const DEFAULT_LIMITS: FieldLimits = Object.freeze({
-  text: 8_000,
-  link: 2_000,
-  source: 200,
-  user: 200,
-  tags: 1_000,
-  value: 30,
-  geo: 30,
-  data: 65_536,
-  email: 254,
-  page: 2_000,
-  attributes: 256,
-  attributeName: 200,
-  attributeValue: 7_500,
-  attributesBytes: 65_536,
-});
+export const DEFAULT_LIMITS: FieldLimits = limitsOf(0);
 
 /**
  * The highest limits that an operator may set: what all engines can hold. A text, with its pattern
  * and its folded form, and each other compared field is one term of Elasticsearch. An event with
  * everything at its limit is one record of Kafka, compressed if need be.
  */
-export const HIGHEST_LIMITS: FieldLimits = Object.freeze({
-  text: 8_000,
-  link: 8_000,
-  source: 2_000,
-  user: 2_000,
-  tags: 2_000,
-  value: 300,
-  geo: 300,
-  data: 65_536,
-  email: 2_000,
-  page: 8_000,
-  attributes: 1_000,
-  attributeName: 500,
-  attributeValue: 8_000,
-  attributesBytes: 65_536,
-});
+export const HIGHEST_LIMITS: FieldLimits = limitsOf(1);
+
+function limitsOf(which: 0 | 1): FieldLimits {
+  const bounds = [
+    ...BOUNDED_FIELDS.map((name) => [name, EVENT_SCHEMA[name].length[which]]),
+    ...Object.entries(FURTHER).map(([name, bound]) => [name, bound[which]]),
+  ];
+  return Object.freeze(Object.fromEntries(bounds) as FieldLimits);
+}
 
 /** Size limit of an Elasticsearch term, in bytes. */
 export const TERM_MAX_BYTES = 32_766;
@@ -89,8 +65,8 @@ const FORM_LEAST_BYTES = 128 * 1024;
 
 /** Returns the most bytes of a form with fields at their limits, percent-encoded. */
 export function largestForm_bytes(limits: FieldLimits): number {
-  const { text, link, source, user, tags, value, geo, data, attributes, attributesBytes } = limits;
-  const characters = text + link + source + user + tags + value + geo + data;
+  const { attributes, attributesBytes } = limits;
+  const characters = BOUNDED_FIELDS.reduce((sum, name) => sum + limits[name], 0);
   const fields_bytes = ENCODED_CHARACTER_BYTES * characters + ENCODED_FORM_BYTES;
   const attributes_bytes = ENCODED_ATTRIBUTE_BYTES * attributesBytes + ENCODED_PAIR_BYTES * attributes;
   return Math.max(FORM_LEAST_BYTES, fields_bytes + attributes_bytes);

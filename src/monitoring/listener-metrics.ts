@@ -1,7 +1,7 @@
 import type { Registry } from "@prometheus-io/client";
 
 import { LISTENER_COUNTS } from "../ingest/listeners/tally.ts";
-import type { ListenerCount, ListenerName, ListenerTally } from "../ingest/listeners/tally.ts";
+import type { ListenerCount, ListenerTally } from "../ingest/listeners/tally.ts";
 import { readCounters, readGauges } from "./families.ts";
 import { createTally } from "./tally.ts";
 import type { Tally } from "./tally.ts";
@@ -17,8 +17,8 @@ const HELP: Readonly<Record<ListenerCount, string>> = {
 type Listener = ListenerTally & { readonly counts: Tally<ListenerCount>; readonly dropped: () => number };
 
 /** Returns the counts of a listener by name. They are registered as metrics at the first call. */
-export function listenerMetrics(registry: Registry): (name: ListenerName) => ListenerTally {
-  const listeners = new Map<ListenerName, Listener>();
+export function listenerMetrics(registry: Registry): (name: string) => ListenerTally {
+  const listeners = new Map<string, Listener>();
   return (name) => {
     if (listeners.size === 0) register(registry, listeners);
     const known = listeners.get(name) ?? createListener();
@@ -39,7 +39,7 @@ function createListener(): Listener {
   };
 }
 
-function register(registry: Registry, listeners: ReadonlyMap<ListenerName, Listener>): void {
+function register(registry: Registry, listeners: ReadonlyMap<string, Listener>): void {
   for (const what of LISTENER_COUNTS) {
     const metric = `loggia_listener_${what === "stored" ? "events" : what}_total`;
     readCounters(registry, metric, HELP[what], "listener", () =>

@@ -8,7 +8,7 @@ import { COMMON_HEADERS } from "../http/headers.ts";
 import type { EvictionReason } from "../http/limits/connections.ts";
 import { endAfter } from "../http/fast-path/response-tracker.ts";
 import { limitConnections } from "../http/listen.ts";
-import type { ConnectionLimits } from "../http/listen.ts";
+import type { ConnectionLimits } from "../http/limits/connection-limits.ts";
 import { refuseAmbiguous } from "../http/malformed.ts";
 import type { OpsEndpoints } from "./ops-endpoints.ts";
 

@@ -21,8 +21,8 @@ import type { MailCounts } from "./mail-metrics.ts";
 import { pipelineMetrics } from "./pipeline-metrics.ts";
 import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
-import type { ListenerName, ListenerTally } from "../ingest/listeners/tally.ts";
-import type { KeyCounts } from "../ingest/keys/key-log.ts";
+import type { ListenerTally } from "../ingest/listeners/tally.ts";
+import type { KeyCounts } from "../ingest/idempotency/keys/key-log.ts";
 import type { PostObserver } from "../ingest/posting/listener.ts";
 import type { WriteOutcome } from "../store/store.ts";
 import { createTally } from "./tally.ts";
@@ -34,7 +34,7 @@ export type Metrics = {
   readonly refused: (reason: Refusal) => void;
   readonly evicted: (reason: EvictionReason) => void;
   /** Returns the counts of a listener of another protocol. */
-  readonly listener: (name: ListenerName) => ListenerTally;
+  readonly listener: (name: string) => ListenerTally;
   /** Starts reading the counts of a pipeline. */
   watchPipeline(read: () => PipelineCounts): void;
   /** Starts reading the counts of a notifier. */

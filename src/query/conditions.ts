@@ -150,7 +150,7 @@ function attributeText<Field extends string>(context: Context<Field>, field: Fie
 
 function checkPlace<Field extends string>(context: Context<Field>, name: Name, operator: string): void {
   const info = lookUp(context, name);
-  if (info.type === "presence") return;
+  if (info.type === "place") return;
   const hint = context.table.fields.has("geo") ? "Use geo." : null;
   throw fault(context, name.span, `${operator} needs a place, and ${name.text} holds none`, hint);
 }
@@ -193,18 +193,18 @@ function planLevel<Field extends string>(context: Context<Field>, op: CompareOp,
 function planAbsence<Field extends string>(context: Context<Field>, name: Name): Condition<Field> {
   const info = lookUp(context, name);
   if (info.type === "level") return compareLevel("=", 0) as Condition<Field>;
-  if (info.type === "shown") throw notInConditions(context, name);
+  if (info.type === "annotation") throw notInConditions(context, name);
   return { kind: "absent", field: info.field };
 }
 
 function comparedField<Field extends string>(context: Context<Field>, name: Name): Compared<Field> {
   const info = lookUp(context, name);
-  if (info.type === "shown") throw notInConditions(context, name);
+  if (info.type === "annotation") throw notInConditions(context, name);
   if (info.type === "level") {
     const hint = "Compare it: level >= 'warn'. Or test the tags.";
     throw fault(context, name.span, "a level is compared as a whole", hint);
   }
-  if (info.type !== "presence" && info.type !== "searched") return info;
+  if (info.type !== "place" && info.type !== "searched") return info;
   const hint =
     info.type === "searched"
       ? "Search it: data CONTAINS '…' or data MATCHES '…'."

@@ -1,4 +1,5 @@
 import type { LoggiaError } from "../errors.ts";
+import { FIELD_NAMES } from "../events/schema.ts";
 import { attributeNote, didYouMean, oneOf, queryFault } from "./fault.ts";
 import { GROUP_FIELDS, SORT_FIELDS, canonical, unknownField } from "./fields.ts";
 import { isAggregate } from "./grouped.ts";
@@ -52,7 +53,7 @@ function oneOfFields<Field extends string>(
   throw queryFault(text, name.span, what, didYouMean(name.text, words) ?? `${hint} ${attributeNote(name.text)}`);
 }
 
-const COLUMNS = [...EVENT_FIELDS, "pattern", "level", "attributes"] as const;
+const COLUMNS = [...FIELD_NAMES, "attributes"] as const;
 
 /**
  * Returns the columns of a list: fields in fixed order, attributes as written, `attributes` last.

@@ -1,20 +1,21 @@
 import type { LoggiaError } from "../errors.ts";
+import { EVENT_SCHEMA, FIELD_NAMES, fieldsWith } from "../events/schema.ts";
 import { attributeNote, didYouMean, oneOf, queryFault } from "./fault.ts";
-import type { AttributeField, ConditionField, GroupField, SortField, UserField } from "./plan.ts";
-import { EVENT_FIELDS, USER_FIELDS, isAttribute } from "./plan.ts";
+import type { AttributeField, ConditionField, UserField } from "./plan.ts";
+import { USER_FIELDS, isAttribute } from "./plan.ts";
 import type { Name } from "./syntax.ts";
 
 /** Type of a field, and its name in plans. */
 export type FieldInfo<Field extends string> =
   | { readonly type: "text" | "number" | "date" | "attribute"; readonly field: Field }
   /** The field can be tested for presence, and located. */
-  | { readonly type: "presence"; readonly field: "geo" }
+  | { readonly type: "place"; readonly field: "geo" }
   /** The field can be tested for presence, and searched. */
   | { readonly type: "searched"; readonly field: "data" }
   /** The level that tags name. */
   | { readonly type: "level" }
   /** The field is shown, but cannot be used in conditions. */
-  | { readonly type: "shown" };
+  | { readonly type: "annotation" };
 
 /** The fields of a table by their names in LQL, in lower case. */
 export type Table<Field extends string> = {
@@ -26,26 +27,12 @@ export type Table<Field extends string> = {
 
 export const EVENTS: Table<ConditionField> = {
   name: "events",
-  fields: new Map<string, FieldInfo<ConditionField>>([
-    ["id", { type: "text", field: "id" }],
-    ["created", { type: "date", field: "created" }],
-    ["text", { type: "text", field: "text" }],
-    ["link", { type: "text", field: "link" }],
-    ["hash", { type: "text", field: "hash" }],
-    ["pattern", { type: "text", field: "pattern" }],
-    ["tags", { type: "text", field: "tags" }],
-    ["source", { type: "text", field: "source" }],
-    ["log", { type: "text", field: "log" }],
-    ["class", { type: "text", field: "class" }],
-    ["level", { type: "level" }],
-    ["data", { type: "searched", field: "data" }],
-    ["geo", { type: "presence", field: "geo" }],
-    ["value", { type: "number", field: "value" }],
-    ["user", { type: "text", field: "user" }],
-    ["filter", { type: "text", field: "class" }],
-    ["bookmarks", { type: "shown" }],
-    ["alerts", { type: "shown" }],
-  ]),
+  fields: new Map(
+    Object.entries(EVENT_SCHEMA).map(([name, { type }]) => {
+      const field = name === "filter" ? "class" : name;
+      return [name, { type, field } as FieldInfo<ConditionField>];
+    }),
+  ),
   attribute: (name) => name,
 };
 
@@ -62,31 +49,8 @@ export const USERS: Table<UserField> = {
   attribute: null,
 };
 
-export const SORT_FIELDS = [
-  "id",
-  "created",
-  "text",
-  "link",
-  "pattern",
-  "source",
-  "log",
-  "class",
-  "level",
-  "user",
-  "value",
-] as const satisfies readonly SortField[];
-export const GROUP_FIELDS = [
-  "text",
-  "link",
-  "hash",
-  "pattern",
-  "tags",
-  "source",
-  "log",
-  "class",
-  "user",
-  "value",
-] as const satisfies readonly GroupField[];
+export const SORT_FIELDS = /* @__PURE__ */ fieldsWith({ sorts: true });
+export const GROUP_FIELDS = /* @__PURE__ */ fieldsWith({ groups: true });
 
 /** Returns a name as in the tables: in lower case, and `tags` for `tag`. */
 export function canonical(name: string): string {
@@ -96,7 +60,7 @@ export function canonical(name: string): string {
 
 /** Returns "The fields of events are …". */
 export function fieldsOf(table: "events" | "users"): string {
-  const names = table === "events" ? [...EVENT_FIELDS, "pattern", "level"] : USER_FIELDS;
+  const names = table === "events" ? FIELD_NAMES : USER_FIELDS;
   return `The fields of ${table} are ${oneOf(names).replace(/ or (\w+)$/, " and $1")}.`;
 }
 

@@ -1,5 +1,7 @@
 import type { LogKey, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
+import { EVENT_SCHEMA, FIELD_NAMES } from "../events/schema.ts";
+import type { FieldName, FieldsWith } from "../events/schema.ts";
 import type { Zone } from "./zone.ts";
 
 /**
@@ -148,29 +150,14 @@ export type HavingCondition =
   | { readonly kind: "compare"; readonly aggregate: number; readonly op: ComparisonOp; readonly value: number }
   | { readonly kind: "absent"; readonly aggregate: number };
 
-/** The fields of an event, in the order of all output formats. */
-export const EVENT_FIELDS = [
-  "id",
-  "created",
-  "text",
-  "link",
-  "hash",
-  "tags",
-  "source",
-  "log",
-  "class",
-  "data",
-  "geo",
-  "value",
-  "user",
-  "filter",
-  "bookmarks",
-  "alerts",
-] as const;
-export type EventField = (typeof EVENT_FIELDS)[number];
+/** The fields of an event that are shown by default, in the order of all output formats. */
+export const EVENT_FIELDS = /* @__PURE__ */ FIELD_NAMES.filter(
+  (name): name is EventField => EVENT_SCHEMA[name].isShown,
+);
+export type EventField = FieldsWith<{ isShown: true }>;
 
 /** A column of a list. `attributes` stands for all attributes. */
-export type EventColumn = EventField | "pattern" | "level" | "attributes" | AttributeField;
+export type EventColumn = FieldName | "attributes" | AttributeField;
 
 /** The columns of groups that have a fixed name, in order. Numbers are those of `value`. */
 export const AGGREGATE_FIELDS = ["key", "count", "avg", "sum", "min", "max"] as const;
@@ -185,24 +172,12 @@ export type UserField = (typeof USER_FIELDS)[number];
  * Fields that hold text. An absent `link`, `source` or `user` is "", an absent `class` is null;
  * `tags` holds any number of texts. `filter` is `class`.
  */
-export type TextField = "id" | "text" | "link" | "hash" | "pattern" | "tags" | "source" | "log" | "class" | "user";
-export type NumberField = "created" | "value";
+export type TextField = Exclude<FieldsWith<{ type: "text" }>, "filter">;
+export type NumberField = FieldsWith<{ type: "number" | "date" }>;
 /** Fields that a condition on events can use. */
 export type ConditionField = TextField | NumberField | AttributeField;
-export type SortField =
-  | "id"
-  | "created"
-  | "text"
-  | "link"
-  | "pattern"
-  | "source"
-  | "log"
-  | "class"
-  | "level"
-  | "user"
-  | "value"
-  | AttributeField;
-export type GroupField = "text" | "link" | "hash" | "pattern" | "tags" | "source" | "log" | "class" | "user" | "value";
+export type SortField = FieldsWith<{ sorts: true }> | AttributeField;
+export type GroupField = FieldsWith<{ groups: true }>;
 
 /**
  * A condition on one event. Logic is two-valued: a comparison with an absent field ("" or null, no

@@ -5,7 +5,6 @@ import { type LogKey, parseLogKey } from "../events/event.ts";
 import { splitTags } from "../events/tags.ts";
 import { parseZone, UTC } from "../query/zone.ts";
 import type { Zone } from "../query/zone.ts";
-import type { SettingName } from "./table.ts";
 import { readAddress } from "./values.ts";
 import type { Address } from "./values.ts";
 
@@ -37,63 +36,22 @@ export type RouteSettings = {
 };
 
 /** Syntax of the addresses of a setting. */
-type SocketKind = {
+export type SocketSyntax = {
   readonly transports: readonly Transport[];
+  /** How addresses name logs; null: the setting is one `host:port`, and keys select the logs. */
+  readonly routes: RouteSyntax | null;
+};
+
+export type RouteSyntax = {
+  /** Parameters beside `from` and `tags`. */
   readonly parameters: readonly ("zone" | "year" | "json" | "shared_key")[];
   /** Whether events can contain a key, so that an address needs no log. */
   readonly keyed: boolean;
   readonly example: string;
 };
 
-/** The sockets that producers send to, by protocol. */
-export type ListenerSettings = {
-  readonly syslog: readonly SocketSettings[];
-  readonly gelf: readonly SocketSettings[];
-  readonly forward: readonly SocketSettings[];
-  /** Lines of JSON or plain text. */
-  readonly lines: readonly SocketSettings[];
-  /** Over gRPC; the keys of requests select the log. */
-  readonly otlp: readonly SocketSettings[];
-};
-
-const SYSLOG: SocketKind = {
-  transports: ["tcp", "udp"],
-  parameters: ["zone", "year", "json"],
-  keyed: true,
-  example: "tcp://127.0.0.1:514/log",
-};
-
-const GELF: SocketKind = {
-  transports: ["udp", "tcp"],
-  parameters: [],
-  keyed: false,
-  example: "udp://127.0.0.1:12201/log",
-};
-
-const FORWARD: SocketKind = {
-  transports: ["tcp"],
-  parameters: ["shared_key"],
-  keyed: false,
-  example: "tcp://127.0.0.1:24224/log",
-};
-
-const LINES: SocketKind = {
-  transports: ["tcp", "udp"],
-  parameters: [],
-  keyed: false,
-  example: "tcp://127.0.0.1:5000/log",
-};
-
-/** @throws StartError */
-export function readListeners(get: (name: SettingName) => string): ListenerSettings {
-  return {
-    syslog: readSockets("LOGGIA_SYSLOG", get("LOGGIA_SYSLOG"), SYSLOG),
-    gelf: readSockets("LOGGIA_GELF", get("LOGGIA_GELF"), GELF),
-    forward: readSockets("LOGGIA_FORWARD", get("LOGGIA_FORWARD"), FORWARD),
-    lines: readSockets("LOGGIA_LINES", get("LOGGIA_LINES"), LINES),
-    otlp: readGrpc(get("LOGGIA_OTLP_GRPC")),
-  };
-}
+/** The sockets that producers send to, by the name of their protocol. */
+export type ListenerSettings = Readonly<Record<string, readonly SocketSettings[]>>;
 
 const ADDRESS = /^(tcp|udp):\/\/([^/?#@]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
 
@@ -102,17 +60,24 @@ const ADDRESS = /^(tcp|udp):\/\/([^/?#@]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/;
  * separated by commas or blanks, and those with the same address share one socket.
  * @throws StartError
  */
-function readSockets(name: SettingName, value: string, kind: SocketKind): readonly SocketSettings[] {
+export function readSockets(
+  name: string,
+  value: string,
+  { transports, routes: syntax }: SocketSyntax,
+): readonly SocketSettings[] {
+  if (syntax === null) {
+    return value === "" ? [] : transports.map((transport) => ({ ...readAddress(name, value), transport, routes: [] }));
+  }
   const sockets = new Map<string, SocketSettings & { readonly routes: RouteSettings[] }>();
   for (const entry of value.split(/[\s,]+/u).filter((part) => part !== "")) {
     const [, transport = "", host = "", path = "", query = ""] = ADDRESS.exec(entry) ?? [];
-    const known = kind.transports.find((one) => one === transport);
+    const known = transports.find((one) => one === transport);
     if (known === undefined) {
-      const schemes = kind.transports.map((one) => `${one}://`).join(" or ");
-      throw wrongEntry(name, entry, `addresses such as ${kind.example}, which begin with ${schemes}`);
+      const schemes = transports.map((one) => `${one}://`).join(" or ");
+      throw wrongEntry(name, entry, `addresses such as ${syntax.example}, which begin with ${schemes}`);
     }
     const address = readAddress(name, host);
-    const route = readRoute(name, entry, path, new URLSearchParams(query), kind);
+    const route = readRoute(name, entry, path, new URLSearchParams(query), syntax);
     const place = `${transport} ${address.host} ${address.port}`;
     const socket = sockets.get(place) ?? { ...address, transport: known, routes: [] };
     sockets.set(place, socket);
@@ -121,24 +86,20 @@ function readSockets(name: SettingName, value: string, kind: SocketKind): readon
   return [...sockets.values()];
 }
 
-function readGrpc(value: string): readonly SocketSettings[] {
-  return value === "" ? [] : [{ ...readAddress("LOGGIA_OTLP_GRPC", value), transport: "tcp", routes: [] }];
-}
-
 function readRoute(
-  name: SettingName,
+  name: string,
   entry: string,
   path: string,
   query: URLSearchParams,
-  kind: SocketKind,
+  syntax: RouteSyntax,
 ): RouteSettings {
-  const allowed: readonly string[] = ["from", "tags", ...kind.parameters];
+  const allowed: readonly string[] = ["from", "tags", ...syntax.parameters];
   for (const parameter of query.keys()) {
     if (!allowed.includes(parameter)) throw wrongEntry(name, entry, `the parameters ${allowed.join(", ")}`);
   }
   const log = path === "" ? null : parseLogKey(path);
-  if (log === null && (path !== "" || !kind.keyed)) {
-    throw wrongEntry(name, entry, `the key of a log after the port, as in ${kind.example}`);
+  if (log === null && (path !== "" || !syntax.keyed)) {
+    throw wrongEntry(name, entry, `the key of a log after the port, as in ${syntax.example}`);
   }
   return {
     log,
@@ -151,7 +112,7 @@ function readRoute(
   };
 }
 
-function readSenders(name: SettingName, entry: string, given: readonly string[]): BlockList | null {
+function readSenders(name: string, entry: string, given: readonly string[]): BlockList | null {
   if (given.length === 0) return null;
   const senders = new BlockList();
   for (const sender of given) {
@@ -166,7 +127,7 @@ function readSenders(name: SettingName, entry: string, given: readonly string[])
   return senders;
 }
 
-function readZone(name: SettingName, entry: string, zone: string | null): Zone {
+function readZone(name: string, entry: string, zone: string | null): Zone {
   if (zone === null) return UTC;
   try {
     return parseZone(zone);
@@ -176,27 +137,27 @@ function readZone(name: SettingName, entry: string, zone: string | null): Zone {
   }
 }
 
-function readYear(name: SettingName, entry: string, year: string | null): number | null {
+function readYear(name: string, entry: string, year: string | null): number | null {
   if (year === null) return null;
   if (!/^(?:19|20|21)\d\d$/.test(year)) throw wrongEntry(name, entry, "a year such as year=2026");
   return Number(year);
 }
 
-function readSwitch(name: SettingName, entry: string, value: string | null): boolean {
+function readSwitch(name: string, entry: string, value: string | null): boolean {
   if (value !== null && value !== "on" && value !== "off") throw wrongEntry(name, entry, "json=on or json=off");
   return value === "on";
 }
 
 const SHARED_KEY_MIN = 8;
 
-function readSharedKey(name: SettingName, entry: string, key: string | null): string | null {
+function readSharedKey(name: string, entry: string, key: string | null): string | null {
   if (key === null) return null;
   if (key.length < SHARED_KEY_MIN) throw wrongEntry(name, entry, `a key of ${SHARED_KEY_MIN} characters or more`);
   return key;
 }
 
 /** Creates the error for an invalid entry, without the shared key, which is a secret. */
-function wrongEntry(name: SettingName, entry: string, allowed: string): StartError {
+function wrongEntry(name: string, entry: string, allowed: string): StartError {
   const shown = entry.replace(/shared_key=[^&]*/gu, "shared_key=…");
   return new StartError(`${name} holds ${JSON.stringify(shown)}; allowed: ${allowed}`);
 }

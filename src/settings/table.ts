@@ -1,7 +1,15 @@
 /**
- * All settings with their descriptions, as listed by `make help` and `loggia start --help`. A
- * secret may also be read from the file that `NAME_FILE` names.
+ * A setting with its description, as listed by `make help` and `loggia start --help`. A secret may
+ * also be read from the file that `NAME_FILE` names.
  */
+export type SettingRow = {
+  readonly name: string;
+  readonly standard: string;
+  readonly help: string;
+  readonly secret?: true;
+};
+
+/** The settings, without those that the manifests of protocols declare. */
 // prettier-ignore
 export const SETTINGS = [
   { name: "LOGGIA_API", standard: "127.0.0.1:8080", help: "address of the API, host:port; port 0 takes a free one" },
@@ -16,12 +24,6 @@ export const SETTINGS = [
   { name: "LOGGIA_LOG_LEVEL", standard: "info", help: "fatal, error, warn, info, debug, trace or silent" },
   { name: "LOGGIA_NAMESPACE", standard: "loggia", help: "prefix of topics and indices, so that several services can share a cluster" },
   { name: "LOGGIA_LIMITS", standard: "", help: "limits of the fields of events, such as text=2000,data=10000,attributeValue=5000" },
-  { name: "LOGGIA_ELASTICSEARCH_VERSION", standard: "8.19.0", help: "version of Elasticsearch reported to producers that post by _bulk" },
-  { name: "LOGGIA_SYSLOG", standard: "", help: "syslog: tcp://host:port/log, udp://…, several with commas (docs/producers/syslog.md)" },
-  { name: "LOGGIA_GELF", standard: "", help: "GELF: udp://host:port/log, tcp://…, several with commas (docs/producers/gelf.md)" },
-  { name: "LOGGIA_FORWARD", standard: "", help: "Fluent forward: tcp://host:port/log, several with commas (docs/producers/forward.md)", secret: true },
-  { name: "LOGGIA_LINES", standard: "", help: "lines: tcp://host:port/log, udp://…, several with commas (docs/producers/lines.md)" },
-  { name: "LOGGIA_OTLP_GRPC", standard: "", help: "address for OTLP logs over gRPC, host:port, usually port 4317 (docs/producers/otlp.md)" },
   { name: "LOGGIA_GEOIP", standard: "", help: "MaxMind database (.mmdb) of cities, to place events posted with geo=ip:<address>" },
   { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
   { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },
@@ -53,6 +55,6 @@ export const SETTINGS = [
   { name: "ELASTICSEARCH_PASSWORD", standard: "", help: "that user's password", secret: true },
   { name: "ELASTICSEARCH_API_KEY", standard: "", help: "API key of Elasticsearch, instead of user and password", secret: true },
   { name: "ELASTICSEARCH_CA_FILE", standard: "", help: "certificate authorities of Elasticsearch, PEM" },
-] as const satisfies readonly { name: string; standard: string; help: string; secret?: true }[];
+] as const satisfies readonly SettingRow[];
 
 export type SettingName = (typeof SETTINGS)[number]["name"];

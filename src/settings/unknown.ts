@@ -1,14 +1,9 @@
 import { StartError } from "../errors.ts";
 import { nearest } from "../query/fault.ts";
-import { SETTINGS } from "./table.ts";
+import type { SettingRow } from "./table.ts";
 
 /** Variables of other commands, which `start` does not read. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["LOGGIA_KEY", "LOGGIA_AS"]);
-
-/** Names of all variables that are read, with those of the files of secrets. */
-const KNOWN: ReadonlySet<string> = new Set(
-  SETTINGS.flatMap((setting) => ("secret" in setting ? [setting.name, `${setting.name}_FILE`] : [setting.name])),
-);
 
 /** Most edits between a variable and the setting that it is taken for. */
 const MOST_EDITS = 2;
@@ -19,18 +14,19 @@ const MOST_EDITS = 2;
  * with `LOGGIA_` are refused; others if they are near a setting that is not set.
  * @throws StartError that names the variable and the settings
  */
-export function refuseUnknown(environment: NodeJS.ProcessEnv): void {
+export function refuseUnknown(environment: NodeJS.ProcessEnv, settings: readonly SettingRow[]): void {
+  const names = settings.flatMap(({ name, secret }) => (secret === true ? [name, `${name}_FILE`] : [name]));
   const isSet = (name: string): boolean => (environment[name]?.trim() ?? "") !== "";
-  const unset = [...KNOWN].filter((name) => !isSet(name) && !isSet(name.replace(/_FILE$/, "")));
+  const unset = names.filter((name) => !isSet(name) && !isSet(name.replace(/_FILE$/, "")));
   for (const [name, value = ""] of Object.entries(environment)) {
-    if (KNOWN.has(name) || CLIENT_VARIABLES.has(name) || isServiceLink(name, value)) continue;
+    if (names.includes(name) || CLIENT_VARIABLES.has(name) || isServiceLink(name, value)) continue;
     const setting = name.replace(/_FILE$/, "");
     if (isSet(name) && unset.includes(setting))
       throw new StartError(`${name} is not a setting: ${setting} is not read from a file; set ${setting} itself`);
     const meant = isSet(name) ? nearest(name, unset, MOST_EDITS) : null;
     if (meant === null && !name.startsWith("LOGGIA_")) continue;
     const prefix = `${(meant ?? name).split("_")[0]}_`;
-    const allowed = [...KNOWN].filter((known) => known.startsWith(prefix)).join(", ");
+    const allowed = names.filter((known) => known.startsWith(prefix)).join(", ");
     const remedy = meant === null ? `; allowed are ${allowed}` : `. Did you mean ${meant}? Allowed are ${allowed}`;
     throw new StartError(`${name} is not a setting${remedy}`);
   }

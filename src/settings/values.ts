@@ -6,7 +6,7 @@ import type { SettingName } from "./table.ts";
 
 export type Address = { readonly host: string; readonly port: number };
 
-export function readAddress(name: SettingName, value: string): Address {
+export function readAddress(name: string, value: string): Address {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/i.exec(value);
   const port = Number(match?.[3]);
   if (match === null || port > 65_535)
@@ -30,7 +30,7 @@ export function parseSize(text: string): number | null {
   return Number(count) * UNITS_BYTES[unit.toUpperCase() as keyof typeof UNITS_BYTES];
 }
 
-export function readMatch(name: SettingName, value: string, pattern: RegExp, allowed: string): string {
+export function readMatch(name: string, value: string, pattern: RegExp, allowed: string): string {
   if (!pattern.test(value)) throw wrong(name, value, allowed);
   return value;
 }
@@ -41,7 +41,7 @@ export function readOneOf<const T extends string>(name: SettingName, value: stri
   return found;
 }
 
-export function wrong(name: SettingName, value: string, allowed: string): StartError {
+export function wrong(name: string, value: string, allowed: string): StartError {
   return new StartError(`${name} is ${JSON.stringify(value)}; allowed: ${allowed}`);
 }
 

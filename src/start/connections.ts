@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { shareDescriptors } from "../http/limits/descriptors.ts";
-import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../http/listen.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../http/limits/connection-limits.ts";
 import type { Settings } from "../settings.ts";
 import { connectionsOf } from "./listeners.ts";
 

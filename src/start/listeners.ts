@@ -5,21 +5,17 @@ import { StartError } from "../errors.ts";
 import type { PostClock } from "../events/clock.ts";
 import type { LogKey } from "../events/event.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
-import type { ConnectionLimits } from "../http/listen.ts";
+import type { ConnectionLimits } from "../http/limits/connection-limits.ts";
 import type { ListenerContext } from "../ingest/listeners/listener.ts";
-import { listenForForward } from "../ingest/protocols/forward/listen.ts";
-import { listenForGelf } from "../ingest/protocols/gelf/listen.ts";
-import { listenForLines } from "../ingest/protocols/lines/listen.ts";
-import { listenForGrpc } from "../ingest/protocols/otlp/grpc.ts";
-import { RecentIds } from "../ingest/protocols/repeats.ts";
-import { listenForSyslog } from "../ingest/protocols/syslog/listen.ts";
+import type { SocketProtocol } from "../ingest/listeners/socket-protocol.ts";
+import { PROTOCOLS } from "../ingest/protocols/list.ts";
+import { RecentIds } from "../ingest/append/recent-ids.ts";
 import type { Metrics } from "../monitoring/metrics.ts";
-import type { IngestMemory } from "../ingest/ingest-memory.ts";
-import type { WriteCoalescer } from "../ingest/write-coalescer.ts";
-import type { Idempotency } from "../ingest/idempotency.ts";
+import type { IngestMemory } from "../ingest/kit/ingest-memory.ts";
+import type { WriteCoalescer } from "../ingest/append/write-coalescer.ts";
+import type { Idempotency } from "../ingest/idempotency/idempotency.ts";
 import type { Settings } from "../settings.ts";
 import type { ListenerSettings, SocketSettings, Transport } from "../settings/listeners.ts";
-import type { SettingName } from "../settings/table.ts";
 import type { Address } from "../settings/values.ts";
 
 export type ListenersOptions = {
@@ -37,23 +33,14 @@ export type ListenersOptions = {
 
 /** Address of a listener. */
 export type ListenerAddress = Address & {
-  readonly protocol: keyof ListenerSettings;
+  /** Name of its protocol. */
+  readonly protocol: string;
   readonly transport: Transport;
 };
 
 /** Longest wait at shutdown for received events to be stored on the bus. */
 const CLOSE_MS = 5_000;
 const CONNECTIONS = 1_000;
-
-const PROTOCOLS = {
-  syslog: { setting: "LOGGIA_SYSLOG", listen: listenForSyslog },
-  gelf: { setting: "LOGGIA_GELF", listen: listenForGelf },
-  forward: { setting: "LOGGIA_FORWARD", listen: listenForForward },
-  lines: { setting: "LOGGIA_LINES", listen: listenForLines },
-  otlp: { setting: "LOGGIA_OTLP_GRPC", listen: listenForGrpc },
-} as const satisfies Record<keyof ListenerSettings, { setting: SettingName; listen: Listen }>;
-
-type Listen = (socket: SocketSettings, context: ListenerContext) => Promise<Address & { close(): Promise<void> }>;
 
 /** Returns the connection limit of all listeners of these settings together. */
 export function connectionsOf({ listeners }: Settings): number {
@@ -89,12 +76,11 @@ export async function startListeners(
     abandoned: ending.signal,
   };
   const opened: ListenerAddress[] = [];
-  for (const [protocol, sockets] of socketsOf(listeners)) {
-    const { listen } = PROTOCOLS[protocol];
+  for (const { name, protocol, sockets } of socketsOf(listeners)) {
     for (const socket of sockets) {
-      const listening = await listen(socket, context);
+      const listening = await protocol.listen(socket, context);
       closing.defer(() => closeWithTimeout(listening, ending));
-      opened.push({ protocol, transport: socket.transport, host: listening.host, port: listening.port });
+      opened.push({ protocol: name, transport: socket.transport, host: listening.host, port: listening.port });
     }
   }
   return opened;
@@ -112,15 +98,24 @@ async function closeWithTimeout(listening: { close(): Promise<void> }, ending: A
  * @throws StartError if one is missing
  */
 export function requireLogs(listeners: ListenerSettings, catalog: Pick<Catalog, "log">, coming?: LogKey): void {
-  for (const [protocol, sockets] of socketsOf(listeners)) {
+  for (const { protocol, sockets } of socketsOf(listeners)) {
     const logs = sockets.flatMap(({ routes }) => routes.map(({ log }) => log));
     const missing = logs.find((log) => log !== null && log !== coming && catalog.log(log) === null);
     if (missing === undefined) continue;
-    const { setting } = PROTOCOLS[protocol];
-    throw new StartError(`${setting} names the log ${missing}, which does not exist: create it before you set this`);
+    const { name } = protocol.setting;
+    throw new StartError(`${name} names the log ${missing}, which does not exist: create it before you set this`);
   }
 }
 
-function socketsOf(listeners: ListenerSettings) {
-  return Object.entries(listeners) as [keyof ListenerSettings, readonly SocketSettings[]][];
+/** The sockets of one protocol. */
+type ProtocolSockets = {
+  readonly name: string;
+  readonly protocol: SocketProtocol;
+  readonly sockets: readonly SocketSettings[];
+};
+
+function socketsOf(listeners: ListenerSettings): readonly ProtocolSockets[] {
+  return PROTOCOLS.flatMap(({ name, sockets: protocol }) =>
+    protocol === undefined ? [] : [{ name, protocol, sockets: listeners[name] ?? [] }],
+  );
 }

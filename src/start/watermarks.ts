@@ -6,7 +6,7 @@ import type { Engines } from "../engines/engines.ts";
 import { createSteadyClock } from "../events/clock.ts";
 import type { SteadyClock } from "../events/clock.ts";
 import { acceptedAt } from "../events/id.ts";
-import type { WriteCoalescer } from "../ingest/write-coalescer.ts";
+import type { WriteCoalescer } from "../ingest/append/write-coalescer.ts";
 
 /**
  * Storage of watermarks, with a document for each posting process of a cluster. A watermark is a

@@ -1,9 +1,11 @@
 import type { Deletion } from "../events/deletion.ts";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
+import { EVENT_SCHEMA, FIELD_NAMES } from "../events/schema.ts";
+import type { FieldName, FieldsWith } from "../events/schema.ts";
 import type { Visit } from "../events/visit.ts";
 import type { Position } from "../bus/bus.ts";
-import type { EventField, GroupPlan, ListPlan, RecordSource, UsersPlan } from "../query/plan.ts";
+import type { GroupPlan, ListPlan, RecordSource, UsersPlan } from "../query/plan.ts";
 
 /**
  * The store port: events, user data (bookmarks, alerts, deletions) and visits of tracked users.
@@ -319,19 +321,9 @@ export type TrackedUser = {
 export type UsersPage = { readonly rows: readonly TrackedUser[]; readonly total: number };
 
 /** The fields of an event that {@link Store.fields} lists. */
-export const LISTED_FIELDS = [
-  "created",
-  "text",
-  "link",
-  "tags",
-  "source",
-  "class",
-  "data",
-  "geo",
-  "value",
-  "user",
-  "pattern",
-] as const satisfies readonly (EventField | "pattern")[];
+export const LISTED_FIELDS = FIELD_NAMES.filter((name): name is ListedField => EVENT_SCHEMA[name].report !== null);
+/** A field whose events, or values, are listed. */
+export type ListedField = Exclude<FieldName, FieldsWith<{ report: null }>>;
 
 /** Most attributes of a log that are listed, unless a store is opened with another number. */
 export const MAX_LISTED_ATTRIBUTES = 10_000;

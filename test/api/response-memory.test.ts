@@ -1,7 +1,7 @@
 import test from "ava";
+import { defineRoute, mountRoute } from "../../src/api/define-route.ts";
 import { pino } from "pino";
 
-import { authenticated } from "../../src/api/context.ts";
 import type { ApiCall, Context } from "../../src/api/context.ts";
 import { ResponseMemory } from "../../src/api/response-memory.ts";
 import { sizeOfEvents, sizeOfGroups } from "../../src/api/response-sizes.ts";
@@ -12,7 +12,7 @@ import type { EventId } from "../../src/events/id.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import { createBrowserGuard } from "../../src/http/browser-guard.ts";
 import type { Format } from "../../src/http/formats.ts";
-import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/listen.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { WHOLE_BYTES, writeLong } from "../../src/http/streamed-list.ts";
 import { planQuery } from "../../src/query/planner.ts";
@@ -135,16 +135,25 @@ for (const method of ["GET", "POST"] as const) {
     const limiter = createRateLimiter();
     const body = { limit_bytes: 1_000, deadline_ms: 10_000 };
     const context = { catalog: ports.catalog, limiter, body, browsers: createBrowserGuard() } as Context;
-    const failing = authenticated(context, method, "/failing", async ({ memory }) => {
-      await memory.take(1_000);
-      throw new Error("the store is away");
+    const base = { method, who: "caller", id: "test", tag: "logs", summary: "", answers: {} } as const;
+    const failing = defineRoute({
+      ...base,
+      path: "/failing",
+      async handle(_, { memory }) {
+        await memory.take(1_000);
+        throw new Error("the store is away");
+      },
     });
-    const answering = authenticated(context, method, "/answering", async ({ memory }) => {
-      await memory.take(1_000);
-      return { status: 200, body: { json: () => "{}", xml: () => ({ root: "results", content: null }) } };
+    const answering = defineRoute({
+      ...base,
+      path: "/answering",
+      async handle(_, { memory }) {
+        await memory.take(1_000);
+        return { status: 200, body: { json: () => "{}", xml: () => ({ root: "results", content: null }) } };
+      },
     });
     const server = createHttpServer({
-      routes: [failing, answering],
+      routes: [failing, answering].map((endpoint) => mountRoute(context, endpoint)),
       log: pino({ level: "silent" }),
       limits: DEFAULT_CONNECTION_LIMITS,
       listener: { name: "a test", setting: "none" },

@@ -129,6 +129,24 @@ for (const kind of KINDS) {
   });
 }
 
+test("a tail begins once its position is known, so that no event after that is missed", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { store } = service.ports;
+  const rows = store.rows.bind(store);
+  const order: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  store.rows = async (plan) => {
+    // A response that begins too early does so within this time.
+    await Promise.race([begun.promise, sleep(1_000)]);
+    order.push("position");
+    return await rows(plan);
+  };
+  await open(t, service, "last=0");
+  order.push("response");
+  begun.resolve();
+  t.deepEqual(order, ["position", "response"]);
+});
+
 test("an invalid tail request is refused before the stream starts", async (t) => {
   const service = await serviceOf(t, "embedded");
   const wrong = [

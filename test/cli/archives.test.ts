@@ -131,6 +131,23 @@ test("gzip is read whatever its header holds, and its checksum is verified", asy
   t.deepEqual(await read(wrong), { lines: ["one"], fault: "the gzip archive is damaged: its checksum is wrong" });
 });
 
+test("UTF-32 is reported, with and without a byte order mark", async (t) => {
+  const wide = (text: string, isBig: boolean): Buffer => {
+    const bytes = Buffer.alloc(text.length * 4);
+    for (const [i, unit] of [...text].entries())
+      bytes[isBig ? "writeUInt32BE" : "writeUInt32LE"](unit.codePointAt(0)!, 4 * i);
+    return bytes;
+  };
+  for (const text of ["\uFEFFone\n", "one\ntwo\n"]) {
+    for (const isBig of [false, true]) {
+      const { lines, fault } = await read(wide(text, isBig), { size: 3 });
+      t.deepEqual(lines, []);
+      t.regex(fault ?? "", /^it is UTF-32, which is not supported; convert it: iconv/);
+      await t.throwsAsync(refuseArchive(fileOf(t, wide(text, isBig))), { message: /UTF-32/ });
+    }
+  }
+});
+
 test("a file that is not an archive is read as it is, also if it starts like one", async (t) => {
   for (const text of ["", "P", "(", "PK", "BZh is a word", "\u001f", "Query: P*M", "plain\nlines\n"]) {
     const { lines, fault } = await read(Buffer.from(text), { size: 1 });

@@ -10,7 +10,7 @@ const TRACES: Framing = { ...PLAIN_LINES, start: /^\d{4}-/u };
 
 function texts(bytes: Buffer, framing: Framing = PLAIN_LINES, options: Partial<FrameOptions> = {}) {
   const { records, consumed } = frame(bytes, framing, {
-    encoding: encodingOf(bytes),
+    encoding: encodingOf(bytes, true) ?? "utf8",
     isFirst: true,
     isWithin: false,
     flush: "nothing",
@@ -61,6 +61,21 @@ test("UTF-16 is decoded if the file begins with its byte order mark", async (t) 
   const [first, next] = await streamed(long, 100_000);
   t.is(first?.length, LINE_MAX_BYTES / 2 - 1);
   t.is(next, "next");
+});
+
+test("UTF-16 without a byte order mark is detected by its first characters", async (t) => {
+  const little = Buffer.from("2026-11-27 Grüße ਊ\r\n二行\nlast", "utf16le");
+  for (const bytes of [little, Buffer.from(little).swap16()]) {
+    t.deepEqual(texts(bytes), { texts: ["2026-11-27 Grüße ਊ", "二行"], rest: 8 });
+    for (const size of [1, 3, 7, 1_000])
+      t.deepEqual(await streamed(bytes, size), ["2026-11-27 Grüße ਊ", "二行", "last"]);
+  }
+  for (const size of [1, 2, 1_000]) t.deepEqual(await streamed(Buffer.from("a\nb\n", "utf16le"), size), ["a", "b"]);
+  for (const plain of ["", "a", "a\n", "a\0", "\0a\n", "äö\n", "a\0b\0cd\n"]) {
+    t.is(encodingOf(Buffer.from(plain), true), "utf8", JSON.stringify(plain));
+  }
+  t.is(encodingOf(Buffer.from("a\n")), "utf8", "a line as it is typed is not delayed");
+  t.is(encodingOf(Buffer.from("a\0b\0")), null);
 });
 
 test("parts of Docker's lines are joined for each stream", (t) => {

@@ -8,11 +8,11 @@ import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { Frames } from "../../src/ingest/listeners/frames.ts";
 import { eventsOf, readMessage } from "../../src/ingest/protocols/forward/decode.ts";
-import { NOT_YET, Scan } from "../../src/ingest/protocols/msgpack-scan.ts";
+import { NOT_YET, Scan } from "../../src/ingest/kit/msgpack-scan.ts";
 import { Chunks } from "../../src/ingest/protocols/gelf/chunks.ts";
 import { inflatedMessage, readMessage as readGelfMessage } from "../../src/ingest/protocols/gelf/listen.ts";
-import { lineOf } from "../../src/ingest/protocols/line.ts";
-import type { ProducerEvent } from "../../src/ingest/protocols/protocol.ts";
+import { fittedLine } from "../../src/ingest/append/fitted-line.ts";
+import type { ProducerEvent } from "../../src/ingest/kit/endpoint.ts";
 import { SyslogDecoder } from "../../src/ingest/protocols/syslog/decode.ts";
 import { UTC } from "../../src/query/zone.ts";
 import { resultOf } from "../support/steps.ts";
@@ -137,7 +137,7 @@ async function readOne(random: Random): Promise<void> {
   const began_ms = performance.now();
   try {
     for (const event of await read(pieces)) {
-      const { line } = lineOf(event, { limits: DEFAULT_LIMITS, read_ms: NOW_MS, tags: [] });
+      const { line } = fittedLine(event, { limits: DEFAULT_LIMITS, read_ms: NOW_MS, tags: [] });
       const record = encodeRecord("fuzz" as LogKey, [completeLine(firstIdAt(0), line.created ?? "0", line.fields)]);
       for (const one of decodeRecord(record)) if (one.kind !== "event") throw new Error(`it became ${line.fields}`);
     }

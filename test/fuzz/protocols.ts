@@ -6,11 +6,11 @@ import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { firstIdAt } from "../../src/events/id.ts";
 import type { LogKey } from "../../src/events/event.ts";
-import { choiceOf } from "../../src/ingest/protocols/choice.ts";
-import { lineOf } from "../../src/ingest/protocols/line.ts";
-import { KEPT_BYTES } from "../../src/ingest/protocols/long-json.ts";
+import { choiceOf } from "../../src/ingest/kit/choice.ts";
+import { fittedLine } from "../../src/ingest/append/fitted-line.ts";
+import { KEPT_BYTES } from "../../src/ingest/kit/long-json.ts";
 import { matchProtocol } from "../../src/ingest/protocols/match.ts";
-import { decompressSnappy } from "../../src/ingest/protocols/snappy.ts";
+import { decompressSnappy } from "../../src/ingest/kit/snappy.ts";
 import { SEEDS } from "../ingest/seeds.ts";
 import { mutate } from "./random.ts";
 import type { Random } from "./random.ts";
@@ -83,7 +83,7 @@ function decodeOne(random: Random): void {
     for (const event of reading.items) {
       if ("fault" in event) continue;
       accepted += 1;
-      const { line } = lineOf(event, { limits: DEFAULT_LIMITS, read_ms: NOW_MS, tags: [] });
+      const { line } = fittedLine(event, { limits: DEFAULT_LIMITS, read_ms: NOW_MS, tags: [] });
       const record = encodeRecord("fuzz" as LogKey, [completeLine(firstIdAt(0), line.created ?? "0", line.fields)]);
       for (const read of decodeRecord(record)) if (read.kind !== "event") throw new Fault(`it became ${line.fields}`);
     }

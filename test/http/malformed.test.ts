@@ -6,7 +6,8 @@ import { connect } from "node:net";
 import pino from "pino";
 
 import { jsonOf } from "../../src/http/formats.ts";
-import { DEFAULT_CONNECTION_LIMITS, limitConnections, listenOn } from "../../src/http/listen.ts";
+import { limitConnections, listenOn } from "../../src/http/listen.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 
 const log = pino({ level: "silent" });

@@ -10,7 +10,7 @@ import pino from "pino";
 import { StartError } from "../../src/errors.ts";
 import { readBody } from "../../src/http/body.ts";
 import { jsonOf } from "../../src/http/formats.ts";
-import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/listen.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import type { Handler, Route } from "../../src/http/route.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 

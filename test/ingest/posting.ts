@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
-import type { Idempotency } from "../../src/ingest/idempotency.ts";
+import type { Idempotency } from "../../src/ingest/idempotency/idempotency.ts";
 import { createPostListener } from "../../src/ingest/posting/listener.ts";
 import { AUTHORIZATION, get, KEY, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";

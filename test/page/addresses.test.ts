@@ -106,22 +106,6 @@ test("the context of an event and every screen have the documented address", asy
   }
 });
 
-test("a link of an earlier version still leads to the same place", async (t) => {
-  const { page } = await pages.open(t, { address: addressOf("&from=-1h&o=asc&v=patterns") });
-  await page.locator(".pat").first().waitFor();
-  await page.getByRole("button", { name: "Last hour" }).waitFor();
-  await page.getByRole("tab", { name: "Events" }).click();
-  await page.getByText("row 0 of many").waitFor();
-  // A step from there uses the present names.
-  await page.getByRole("button", { name: /oldest first/ }).click();
-  await assertParameters(page, { t: "1h" });
-  t.regex(await page.evaluate(() => location.hash), new RegExp(`^#/${LOG}\\?q=.*&t=1h$`));
-  await page.goto(`/#/${LOG}/first-run`);
-  await page.getByRole("heading", { name: `Send the first event to ${LOG}` }).waitFor();
-  await page.goto("/#/~account/health");
-  await page.getByRole("heading", { name: "Health" }).waitFor();
-});
-
 test("classes isolated by an address become a condition of the query", async (t) => {
   const { page } = await pages.open(t, { address: addressOf("&only=error,slow") });
   await page.getByText("No events match").first().waitFor();

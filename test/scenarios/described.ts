@@ -1,10 +1,9 @@
 import type { z } from "zod";
 
-import { OPERATIONS } from "../../src/api/openapi/document.ts";
-import { errorsOf } from "../../src/api/openapi/operation.ts";
-import type { Operation } from "../../src/api/openapi/operation.ts";
-import { POSTING } from "../../src/api/openapi/posting.ts";
+import type { Endpoint } from "../../src/api/endpoint.ts";
+import { errorsOfEndpoint } from "../../src/api/openapi/errors.ts";
 import { ErrorRecord } from "../../src/api/schemas/answers.ts";
+import { API_ENDPOINTS, POST_ENDPOINTS } from "../support/endpoints.ts";
 import type { Step } from "./scenario.ts";
 
 /**
@@ -13,7 +12,7 @@ import type { Step } from "./scenario.ts";
  */
 export function describedFaults(step: Step, response: Response, body: string): string[] {
   const [method = "", address = ""] = step.request.split(" ", 2);
-  const described = operationOf(method, address);
+  const described = endpointOf(method, address);
   const isJson = response.headers.get("Content-Type") === "application/json; charset=utf-8" && body !== "";
   if (response.status >= 400) return isJson ? errorFaults(described, body) : [];
   if (method === "OPTIONS") return [];
@@ -27,13 +26,13 @@ export function describedFaults(step: Step, response: Response, body: string): s
   return [...faults, ...schemaFaults(answer.schema, JSON.parse(body))];
 }
 
-function errorFaults(described: Operation | null, body: string): string[] {
+function errorFaults(described: Endpoint | null, body: string): string[] {
   const value: unknown = JSON.parse(body);
   const parsed = ErrorRecord.safeParse(value);
   if (!parsed.success) return schemaFaults(ErrorRecord, value);
   const { code, message } = parsed.data.error;
   const faults = /^[A-Z]/.test(message) ? [] : [`the message does not begin with a capital letter: ${message}`];
-  if (described !== null && !errorsOf(described).has(code))
+  if (described !== null && !errorsOfEndpoint(described).has(code))
     faults.push(`${described.id} is not described to fail with ${code}`);
   return faults;
 }
@@ -44,19 +43,19 @@ function schemaFaults(schema: z.ZodType, value: unknown): string[] {
 }
 
 /**
- * Returns the operation with the most literal matching path, as the router chooses it; null if none
+ * Returns the endpoint with the most literal matching path, as the router chooses it; null if none
  * matches.
  */
-export function operationOf(method: string, address: string): Operation | null {
+export function endpointOf(method: string, address: string): Endpoint | null {
   const path = address.replace(/\?.*$/, "").replace(/(?<=.)\/$/, "");
-  const [operations, own] = path.startsWith("post:") ? [POSTING, path.replace(/^post:\/1/, "")] : [OPERATIONS, path];
+  const endpoints = path.startsWith("post:") ? POST_ENDPOINTS : API_ENDPOINTS;
   const verb = method === "HEAD" ? "GET" : method;
-  const matching = Object.keys(operations)
-    .filter((name) => name.startsWith(`${verb} `) && patternOf(name.slice(verb.length + 1)).test(own))
+  const matching = [...endpoints.keys()]
+    .filter((name) => name.startsWith(`${verb} `) && patternOf(name.slice(verb.length + 1)).test(path))
     .toSorted((a, b) => a.split(":").length - b.split(":").length);
-  return operations[matching[0] ?? ""] ?? null;
+  return endpoints.get(matching[0] ?? "") ?? null;
 }
 
 function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+")}$`);
+  return new RegExp(`^${path.replaceAll(/(?<=\/):\w+/g, "[^/]+")}$`);
 }

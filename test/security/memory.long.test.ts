@@ -16,7 +16,7 @@ import { until } from "../support/until.ts";
 const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
 const MB = 1024 * 1024;
 const MEMORY_MB = 512;
-/** What `src/ingest/ingest-memory.ts` adds up to. */
+/** What `src/ingest/kit/ingest-memory.ts` adds up to. */
 const BODIES_MB = 272 + 16 + (136 + 8) + (64 + 8) + (64 + 8);
 /** Garbage that is not collected yet, with a margin for busy machines. */
 const GARBAGE_MB = 448;

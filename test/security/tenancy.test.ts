@@ -1,14 +1,11 @@
-import pino from "pino";
 import test from "ava";
 
-import { apiRoutes } from "../../src/api/api.ts";
-import type { Context } from "../../src/api/context.ts";
-import { OPERATIONS } from "../../src/api/openapi/document.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
 import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
+import { API_ENDPOINTS } from "../support/endpoints.ts";
 import { KINDS } from "../support/engine-kinds.ts";
 import { serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
@@ -18,9 +15,7 @@ import { writeAlerts, writeEvents } from "../support/write-events.ts";
 /** Values for the parameters of a path. */
 type Names = Readonly<Record<"log" | "id" | "apiKey" | "key" | "email", string>>;
 
-const ROUTES = apiRoutes({ log: pino({ level: "silent" }), now: Date.now } as Context).filter(({ path }) =>
-  path.includes(":"),
-);
+const ROUTES = [...API_ENDPOINTS.values()].filter(({ path }) => path.includes(":"));
 
 const PASSWORD = "correct horse";
 const FILTER = { display: "", color: "red", tag: "a", text: "", link: "", source: "", weight: 0 };
@@ -79,8 +74,8 @@ async function ask(
   const url = new URL(service.apiUrl + spelt);
   if (path.endsWith("/query")) url.searchParams.set("query", "GET events");
   if (init.apikey !== undefined) url.searchParams.set("apikey", init.apikey);
-  const operation = OPERATIONS[`${method} ${path}`];
-  const body = operation?.json
+  const endpoint = API_ENDPOINTS.get(`${method} ${path}`);
+  const body = endpoint?.json
     ? JSON.stringify({
         scope: "read-only",
         disabled: true,

@@ -1,5 +1,5 @@
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
-import type { Received } from "../../src/ingest/protocols/protocol.ts";
+import type { Received } from "../../src/ingest/kit/endpoint.ts";
 
 /** Returns a request as decoders receive it, uncompressed and without options unless given. */
 export function receivedOf(body: Buffer | string, more: Partial<Omit<Received, "body">> = {}): Received {

@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../src/errors.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
-import { choiceOf } from "../../src/ingest/protocols/choice.ts";
-import { lineOf } from "../../src/ingest/protocols/line.ts";
+import { choiceOf } from "../../src/ingest/kit/choice.ts";
+import { fittedLine } from "../../src/ingest/append/fitted-line.ts";
 import { matchProtocol } from "../../src/ingest/protocols/match.ts";
 import { receivedOf } from "../support/received.ts";
 import { busy_ms } from "../support/turns.ts";
@@ -35,7 +35,7 @@ function decodeInSteps({ method, path, headers, body }: WorstRequest): DecodeSte
   try {
     for (const item of match.endpoint.read(received).items) {
       if (!("fault" in item)) {
-        lineOf(item, options);
+        fittedLine(item, options);
         events += 1;
       }
       look();

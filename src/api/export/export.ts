@@ -1,7 +1,5 @@
-import { requireReadable } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import type { Reply, Route } from "../../http/route.ts";
 import type { Reader, Streamed } from "../../http/streamed.ts";
 import type { LongList } from "../../http/streamed-list.ts";
 import { writeYielding, Yielder } from "../../scheduling/yielding.ts";
@@ -15,14 +13,15 @@ import { parseZone } from "../../query/zone.ts";
 import type { Store } from "../../store/store.ts";
 import { readQueryOrFilters } from "../requested-query.ts";
 import { quotaOwnerOfCaller } from "../caller.ts";
-import { authenticated, logKeyOf } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
+import { defineRoute } from "../define-route.ts";
 import { showsAttributes } from "../event-view.ts";
 import { answerGroups } from "../groups/answer.ts";
 import { showGroups } from "../groups/view.ts";
 import { hintsBeforeResults, withHints } from "../hints.ts";
 import { endAtReadWatermark } from "../list.ts";
 import { estimateGroupsSize, sizeOfGroups, USER_BYTES } from "../response-sizes.ts";
+import { ExportQuery } from "../schemas/inputs.ts";
 import { userFields } from "../view.ts";
 import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
 import type { Ask } from "./events.ts";
@@ -34,9 +33,25 @@ const CHUNK_RECORDS = 250;
 const USERS_PAGE = 1_000;
 
 /** Exports all results of list parameters or a query as a stream of any size. */
-export function exportRoute(context: Context): Route {
-  const answer = async (call: ApiCall): Promise<Reply> => {
-    const { key } = requireReadable(context.catalog, call.caller, logKeyOf(call));
+export const EXPORT_ROUTE = defineRoute({
+  method: "GET",
+  path: "/1/logs/:log/export",
+  formats: "files",
+  who: "log reader",
+  id: "exportEvents",
+  tag: "events",
+  summary: "Export all events that match filters, as a stream; the connection of an incomplete export is reset",
+  query: ExportQuery,
+  answers: {
+    200: {
+      what: "The events, in order",
+      streams: ["application/x-ndjson", "text/csv", "text/xml"],
+      headers: ["X-Loggia-Hint"],
+    },
+  },
+  errors: ["saved_query_not_found", "bad_query", "too_wide", "unsupported"],
+  async handle(context, call) {
+    const { key } = call.access;
     const format = exportFormat(call.query, call.request.headers.accept);
     const trailer = readTrailer(call.query, format);
     const question = readQuestion(context, call, key);
@@ -45,9 +60,8 @@ export function exportRoute(context: Context): Route {
     const hints = plan.kind === "users" ? [] : await hintsBeforeResults(context, plan, call.memory);
     const headers = { "Content-Disposition": `attachment; filename="${key}.${format}"` };
     return withHints({ status: 200, body, headers }, hints);
-  };
-  return authenticated(context, "GET", "/1/logs/:log/export", answer, { formats: "files" });
-}
+  },
+});
 
 function readQuestion(context: Context, call: ApiCall, log: LogKey): PlannedQuery {
   const asked = readQueryOrFilters(context, call, log);

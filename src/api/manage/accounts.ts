@@ -1,44 +1,78 @@
 import type { Account, Requester } from "../../catalog/catalog.ts";
 import { idOf } from "../../catalog/model.ts";
-import { requireSelfOrServiceAdmin, requireServiceAdmin } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
-import type { Call, Route } from "../../http/route.ts";
-import { NO_CONTENT } from "../context.ts";
+import type { Call } from "../../http/route.ts";
 import type { ApiCall, Context } from "../context.ts";
-import { readJson } from "../input.ts";
+import { created, NO_CONTENT, ok, REMOVED_ANSWER } from "../replies.ts";
+import { AccountList, AccountRecord } from "../schemas/answers.ts";
 import { NewAccount, NewPassword } from "../schemas/inputs.ts";
-import { created, managed, ok } from "./json.ts";
+import { managed } from "./managed.ts";
 
-export function accountRoutes(context: Context): Route[] {
-  const { catalog, limiter } = context;
-  return [
-    managed(context, "GET", "/accounts", ({ caller }) => {
-      requireServiceAdmin(caller);
-      return ok(catalog.accounts().map(showAccount));
-    }),
-    managed(context, "POST", "/accounts", async (call) => {
-      requireServiceAdmin(call.caller);
-      const account = await catalog.createAccount(await readJson(context, call, NewAccount), requesterOf(call));
-      return created(`/accounts/${encodeURIComponent(account.email)}`, showAccount(account));
-    }),
-    managed(context, "GET", "/accounts/:email", (call) => {
-      requireSelfOrServiceAdmin(call.caller, emailOf(call));
-      return ok(showAccount(findAccount(context, call)));
-    }),
-    managed(context, "PUT", "/accounts/:email", async (call) => {
-      requireSelfOrServiceAdmin(call.caller, emailOf(call));
-      const { password } = await readJson(context, call, NewPassword);
+export const ACCOUNT_ROUTES = [
+  managed({
+    method: "GET",
+    path: "/manage/1/accounts",
+    who: "service admin",
+    id: "listAccounts",
+    summary: "List all accounts; for service admins",
+    answers: { 200: { what: "The accounts", schema: AccountList } },
+    handle: ({ catalog }) => ok(catalog.accounts().map(showAccount)),
+  }),
+  managed({
+    method: "POST",
+    path: "/manage/1/accounts",
+    who: "service admin",
+    id: "createAccount",
+    summary: "Create an account; for service admins",
+    json: NewAccount,
+    answers: { 201: { what: "The account", schema: AccountRecord, headers: ["Location"] } },
+    errors: ["account_exists"],
+    async handle({ catalog }, call) {
+      const account = await catalog.createAccount(await call.input(), requesterOf(call));
+      return created(`/manage/1/accounts/${encodeURIComponent(account.email)}`, showAccount(account));
+    },
+  }),
+  managed({
+    method: "GET",
+    path: "/manage/1/accounts/:email",
+    who: "own account or service admin",
+    id: "readAccount",
+    summary: "Read one's own account, or as a service admin any account",
+    answers: { 200: { what: "The account", schema: AccountRecord } },
+    errors: ["account_not_found"],
+    handle: (context, call) => ok(showAccount(findAccount(context, call))),
+  }),
+  managed({
+    method: "PUT",
+    path: "/manage/1/accounts/:email",
+    who: "own account or service admin",
+    id: "setPassword",
+    summary: "Set the password of one's own account, or as a service admin of any account",
+    json: NewPassword,
+    answers: { 200: { what: "The account", schema: AccountRecord } },
+    errors: ["account_not_found"],
+    async handle(context, call) {
+      const { catalog, limiter } = context;
+      const { password } = await call.input();
       await catalog.setPassword(emailOf(call), password, requesterOf(call));
       limiter.notePassword(limiter.pairOf(idOf.account(emailOf(call)), password));
       return ok(showAccount(findAccount(context, call)));
-    }),
-    managed(context, "DELETE", "/accounts/:email", async (call) => {
-      requireServiceAdmin(call.caller);
+    },
+  }),
+  managed({
+    method: "DELETE",
+    path: "/manage/1/accounts/:email",
+    who: "service admin",
+    id: "deleteAccount",
+    summary: "Remove an account with its shares and options; for service admins",
+    answers: { 204: REMOVED_ANSWER },
+    errors: ["account_not_found", "conflict"],
+    async handle({ catalog }, call) {
       await catalog.deleteAccount(emailOf(call));
       return NO_CONTENT;
-    }),
-  ];
-}
+    },
+  }),
+];
 
 /** @throws LoggiaError `account_not_found` */
 export function findAccount({ catalog }: Context, call: Call): Account {

@@ -1,75 +1,75 @@
-import { requireMember } from "../../catalog/permissions.ts";
-import type { Route } from "../../http/route.ts";
+import type { Call } from "../../http/route.ts";
 import { findClassFilter, writeClassFilters } from "../class-filters.ts";
-import { logKeyOf, NO_CONTENT } from "../context.ts";
-import type { ApiCall, Context } from "../context.ts";
+import { created, NO_CONTENT, ok, REMOVED_ANSWER } from "../replies.ts";
+import { ClassFilterList, ClassFilterRecord } from "../schemas/answers.ts";
+import { FilterFields, NewFilter } from "../schemas/inputs.ts";
 import { filterFields } from "../view.ts";
-import { readJson } from "../input.ts";
-import { FilterFields, NewFilter, Options } from "../schemas/inputs.ts";
-import { classPreviewRoute } from "./class-preview.ts";
-import { created, managed, ok } from "./json.ts";
-import { requireAdministered } from "./logs.ts";
+import { managed } from "./managed.ts";
 
-export function managedClassFilterRoutes(context: Context): Route[] {
-  const { catalog } = context;
-  return [
-    managed(context, "GET", "/logs/:log/classFilters", async (call) => {
-      const { key } = requireAdministered(context, call);
-      return await writeClassFilters(call, catalog.classFilters(key));
-    }),
-    managed(context, "POST", "/logs/:log/classFilters", async (call) => {
-      const { key } = requireAdministered(context, call);
-      const filter = await catalog.createClassFilter(key, await readJson(context, call, NewFilter));
-      return created(`/logs/${key}/classFilters/${filter.key}`, filterFields(filter));
-    }),
-    managed(context, "GET", "/logs/:log/classFilters/:key", (call) => {
-      const { key } = requireAdministered(context, call);
-      return ok(filterFields(findClassFilter(catalog, key, classKeyOf(call))));
-    }),
-    managed(context, "PUT", "/logs/:log/classFilters/:key", async (call) => {
-      const { key } = requireAdministered(context, call);
-      const filter = await readJson(context, call, FilterFields);
-      return ok(filterFields(await catalog.updateClassFilter(key, classKeyOf(call), filter)));
-    }),
-    managed(context, "DELETE", "/logs/:log/classFilters/:key", async (call) => {
-      const { key } = requireAdministered(context, call);
-      await catalog.deleteClassFilter(key, classKeyOf(call));
+export const MANAGED_CLASS_FILTER_ROUTES = [
+  managed({
+    method: "GET",
+    path: "/manage/1/logs/:log/classFilters",
+    who: "log admin",
+    id: "listManagedClassFilters",
+    summary: "List the class filters of a log; for its admins",
+    answers: { 200: { what: "The class filters", schema: ClassFilterList } },
+    handle: ({ catalog }, call) => writeClassFilters(call, catalog.classFilters(call.access.log.key)),
+  }),
+  managed({
+    method: "POST",
+    path: "/manage/1/logs/:log/classFilters",
+    who: "log admin",
+    id: "createClassFilter",
+    summary: "Create a class filter; for admins of the log",
+    json: NewFilter,
+    answers: { 201: { what: "The class filter", schema: ClassFilterRecord, headers: ["Location"] } },
+    errors: ["class_filter_exists", "conflict"],
+    async handle({ catalog }, { access: { log }, input }) {
+      const filter = await catalog.createClassFilter(log.key, await input());
+      return created(`/manage/1/logs/${log.key}/classFilters/${filter.key}`, filterFields(filter));
+    },
+  }),
+  managed({
+    method: "GET",
+    path: "/manage/1/logs/:log/classFilters/:key",
+    who: "log admin",
+    id: "readManagedClassFilter",
+    summary: "Read a class filter; for admins of the log",
+    answers: { 200: { what: "The class filter", schema: ClassFilterRecord } },
+    errors: ["class_filter_not_found"],
+    handle: ({ catalog }, call) => ok(filterFields(findClassFilter(catalog, call.access.log.key, classKeyOf(call)))),
+  }),
+  managed({
+    method: "PUT",
+    path: "/manage/1/logs/:log/classFilters/:key",
+    who: "log admin",
+    id: "changeClassFilter",
+    summary: "Replace all fields of a class filter except its key; for admins of the log",
+    json: FilterFields,
+    answers: { 200: { what: "The class filter", schema: ClassFilterRecord } },
+    errors: ["class_filter_not_found"],
+    async handle({ catalog }, call) {
+      const filter = await call.input();
+      return ok(filterFields(await catalog.updateClassFilter(call.access.log.key, classKeyOf(call), filter)));
+    },
+  }),
+  managed({
+    method: "DELETE",
+    path: "/manage/1/logs/:log/classFilters/:key",
+    who: "log admin",
+    id: "deleteClassFilter",
+    summary: "Remove a class filter and all users' options for it; for admins of the log",
+    answers: { 204: REMOVED_ANSWER },
+    errors: ["class_filter_not_found"],
+    async handle({ catalog }, call) {
+      await catalog.deleteClassFilter(call.access.log.key, classKeyOf(call));
       return NO_CONTENT;
-    }),
-    classPreviewRoute(context),
-    ...optionRoutes(context),
-  ];
-}
+    },
+  }),
+];
 
-/** Routes of the caller's own options for classes. */
-function optionRoutes(context: Context): Route[] {
-  const { catalog } = context;
-  const path = "/logs/:log/classFilters/:key/options";
-  return [
-    managed(context, "GET", "/logs/:log/classOptions", (call) => {
-      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
-      const chosen = catalog.classFilters(log.key).flatMap(({ key }) => {
-        const { alert, notify, hide } = catalog.classOptions(account.id, log.key, key);
-        return alert || notify || hide ? [{ key, alert, notify, hide }] : [];
-      });
-      return ok(chosen);
-    }),
-    managed(context, "GET", path, (call) => {
-      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
-      const { key } = findClassFilter(catalog, log.key, classKeyOf(call));
-      const { alert, notify, hide } = catalog.classOptions(account.id, log.key, key);
-      return ok({ alert, notify, hide });
-    }),
-    managed(context, "PUT", path, async (call) => {
-      const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
-      const { key } = findClassFilter(catalog, log.key, classKeyOf(call));
-      const wanted = await readJson(context, call, Options);
-      const { alert, notify, hide } = await catalog.setClassOptions(account.id, log.key, key, wanted);
-      return ok({ alert, notify, hide });
-    }),
-  ];
-}
-
-function classKeyOf(call: ApiCall): string {
-  return (call.params["key"] ?? "").toLowerCase();
+/** Returns the key of a class filter in the path. */
+export function classKeyOf({ params }: Pick<Call, "params">): string {
+  return (params["key"] ?? "").toLowerCase();
 }

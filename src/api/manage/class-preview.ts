@@ -3,31 +3,36 @@ import { checkClassFilter } from "../../catalog/checks.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import { fold } from "../../events/text.ts";
-import type { Reply, Route } from "../../http/route.ts";
+import type { Reply } from "../../http/route.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
 import { quotaOwnerOfCaller } from "../caller.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { eventAsJson } from "../event-view.ts";
-import { readJson } from "../input.ts";
 import { EVENT_BYTES } from "../response-sizes.ts";
+import { ClassPreview } from "../schemas/answers.ts";
 import { PreviewedFilter } from "../schemas/inputs.ts";
-import { managed } from "./json.ts";
-import { requireAdministered } from "./logs.ts";
+import { managed } from "./managed.ts";
 import { readMomentField } from "./moment-field.ts";
 
 /** Most events shown. */
 const SHOWN = 10;
 
 /** Previews an unsaved class filter: the number of its events in a range, and the newest. */
-export function classPreviewRoute(context: Context): Route {
-  return managed(context, "POST", "/logs/:log/classFilters/preview", async (call) => {
-    const { key } = requireAdministered(context, call);
-    const { from, to, ...filter } = await readJson(context, call, PreviewedFilter);
+export const CLASS_PREVIEW_ROUTE = managed({
+  method: "POST",
+  path: "/manage/1/logs/:log/classFilters/preview",
+  who: "log admin",
+  id: "previewClassFilter",
+  summary: "Preview which events an unsaved class filter matches; for admins of the log",
+  json: PreviewedFilter,
+  answers: { 200: { what: "The number of events, and the newest of them", schema: ClassPreview } },
+  async handle(context, call) {
+    const { from, to, ...filter } = await call.input();
     const conditions = [...conditionsOf(filter), ...readRange(from, to)];
-    const work = () => preview(context, call, key, { kind: "and", conditions });
+    const work = () => preview(context, call, call.access.log.key, { kind: "and", conditions });
     return await context.limiter.query(quotaOwnerOfCaller(context.catalog, call.caller), work, call.gone);
-  });
-}
+  },
+});
 
 async function preview({ store }: Context, { memory }: ApiCall, log: LogKey, where: Condition): Promise<Reply> {
   const plan: ListPlan = {

@@ -1,26 +1,28 @@
 import { LoggiaError } from "../../errors.ts";
 import { Moment } from "../../http/moment.ts";
-import type { Method, Route } from "../../http/route.ts";
-import type { DeadLetterSummary, Operations } from "../../operations/operations.ts";
-import type { ApiCall, ApiHandler, Context } from "../context.ts";
-import { readJson } from "../input.ts";
+import type { DeadLetterSummary } from "../../operations/operations.ts";
+import { ok } from "../replies.ts";
 import { DEAD_LETTER_BYTES } from "../response-sizes.ts";
-import { RedriveOrder } from "../schemas/operations.ts";
-import { ok } from "./json.ts";
-
-/** Creates a route for service admins, on a process that offers operations. */
-export type OperationRoute = (
-  method: Method,
-  path: string,
-  handle: (call: ApiCall, operations: Operations) => ReturnType<ApiHandler>,
-) => Route;
+import { DeadLetterPageRecord, DeadLetterQuery, RedrivenRecord, RedriveOrder } from "../schemas/operations.ts";
+import { managed } from "./managed.ts";
+import { requireOperations } from "./operations.ts";
 
 const LIMIT = 100;
 const MAX_LIMIT = 500;
 
-export function deadLetterRoutes(context: Context, route: OperationRoute): Route[] {
-  return [
-    route("GET", "/deadletters", async ({ query, memory }, { deadLetters }) => {
+/** Routes of records that the pipeline could not process. */
+export const DEAD_LETTER_ROUTES = [
+  managed({
+    method: "GET",
+    path: "/manage/1/deadletters",
+    who: "service admin",
+    id: "listDeadLetters",
+    summary: "List the records that the pipeline could not process, with the reasons; for service admins",
+    query: DeadLetterQuery,
+    answers: { 200: { what: "A page of dead letters", schema: DeadLetterPageRecord } },
+    errors: ["bus_unavailable", "unsupported"],
+    async handle(context, { query, memory }) {
+      const { deadLetters } = requireOperations(context);
       const limit = parseLimit(query.get("limit"));
       await memory.take(limit * DEAD_LETTER_BYTES);
       const page = await deadLetters.list({
@@ -29,16 +31,27 @@ export function deadLetterRoutes(context: Context, route: OperationRoute): Route
         state: parseState(query.get("state")),
       });
       return ok({ ...page, letters: page.letters.map(show) });
-    }),
-    route("POST", "/deadletters/redrive", async (call, { deadLetters }) => {
-      const { all, ids } = await readJson(context, call, RedriveOrder);
+    },
+  }),
+  managed({
+    method: "POST",
+    path: "/manage/1/deadletters/redrive",
+    who: "service admin",
+    id: "redriveDeadLetters",
+    summary: "Send dead letters through the pipeline again; for service admins",
+    json: RedriveOrder,
+    answers: { 200: { what: "How many were sent, and which do not exist", schema: RedrivenRecord } },
+    errors: ["bus_unavailable", "unsupported"],
+    async handle(context, { input }) {
+      const { deadLetters } = requireOperations(context);
+      const { all, ids } = await input();
       if ((all === undefined) === (ids === undefined)) {
         throw new LoggiaError("bad_parameter", "The body must hold either all, as true, or ids");
       }
       return ok(await deadLetters.redrive(ids ?? "all"));
-    }),
-  ];
-}
+    },
+  }),
+];
 
 function show({ time, redriven, ...letter }: DeadLetterSummary) {
   return { ...letter, time: new Moment(time), redriven: redriven === null ? null : new Moment(redriven) };

@@ -3,56 +3,104 @@ import { checkHook } from "../../catalog/hook-checks.ts";
 import type { HookPreview, PreviewHook } from "../../catalog/hook-preview.ts";
 import { hookNotFound } from "../../catalog/hooks.ts";
 import { LoggiaError } from "../../errors.ts";
-import { Moment } from "../../http/moment.ts";
-import type { Route } from "../../http/route.ts";
 import type { LogKey } from "../../events/event.ts";
-import { NO_CONTENT } from "../context.ts";
+import { Moment } from "../../http/moment.ts";
 import type { ApiCall, Context } from "../context.ts";
-import { readJson } from "../input.ts";
+import { created, NO_CONTENT, ok, REMOVED_ANSWER } from "../replies.ts";
+import { ChangedHookRecord, HookList, HookPreviewRecord, HookRecord } from "../schemas/answers.ts";
 import { HookFields, NewHook, PreviewedHook } from "../schemas/inputs.ts";
-import { created, managed, ok } from "./json.ts";
-import { requireAdministered } from "./logs.ts";
+import { managed } from "./managed.ts";
+
+const base = { path: "/manage/1/logs/:log/hooks", who: "log admin" } as const;
+const named = { path: "/manage/1/logs/:log/hooks/:name", who: "log admin" } as const;
 
 /**
  * Routes of hooks, to which other services post. A generated secret is only in the response that
  * creates it.
  */
-export function hookRoutes(context: Context): Route[] {
-  const { catalog } = context;
-  const path = "/logs/:log/hooks";
-  return [
-    managed(context, "GET", path, (call) => {
-      const { key } = requireAdministered(context, call);
-      return ok(catalog.hooks(key).map((hook) => showHook(key, hook)));
-    }),
-    managed(context, "POST", path, async (call) => {
-      const { key } = requireAdministered(context, call);
-      const { secret, ...hook } = await catalog.createHook(key, await readJson(context, call, NewHook));
-      return created(`/logs/${key}/hooks/${hook.name}`, { ...showHook(key, hook), secret });
-    }),
-    managed(context, "POST", `${path}/preview`, async (call) => {
-      requireAdministered(context, call);
-      const { kind, template, body, headers = {} } = await readJson(context, call, PreviewedHook);
+export const HOOK_ROUTES = [
+  managed({
+    ...base,
+    method: "GET",
+    id: "listHooks",
+    summary: "List the hooks of a log, without their secrets; for its admins",
+    answers: { 200: { what: "The hooks, by name", schema: HookList } },
+    handle: ({ catalog }, { access: { log } }) => ok(catalog.hooks(log.key).map((hook) => showHook(log.key, hook))),
+  }),
+  managed({
+    ...base,
+    method: "POST",
+    id: "createHook",
+    summary: "Create a hook, to which another service posts in its own format; for admins of the log",
+    json: NewHook,
+    answers: {
+      201: {
+        what: "The hook; a generated secret is shown only once",
+        schema: ChangedHookRecord,
+        headers: ["Location"],
+      },
+    },
+    errors: ["hook_exists", "conflict"],
+    async handle({ catalog }, { access: { log }, input }) {
+      const { secret, ...hook } = await catalog.createHook(log.key, await input());
+      return created(`/manage/1/logs/${log.key}/hooks/${hook.name}`, { ...showHook(log.key, hook), secret });
+    },
+  }),
+  managed({
+    ...base,
+    path: "/manage/1/logs/:log/hooks/preview",
+    method: "POST",
+    id: "previewHook",
+    summary: "What a hook would make of a body; nothing is stored; for admins of the log",
+    json: PreviewedHook,
+    answers: { 200: { what: "The events that would come of it", schema: HookPreviewRecord } },
+    errors: ["unsupported"],
+    async handle(context, call) {
+      const { kind, template, body, headers = {} } = await call.input();
       const hook = checkHook("", { kind, template });
       return ok(showPreview(await previewOf(context)({ hook, body, headers })));
-    }),
-    managed(context, "GET", `${path}/:name`, (call) => {
-      const { key } = requireAdministered(context, call);
+    },
+  }),
+  managed({
+    ...named,
+    method: "GET",
+    id: "readHook",
+    summary: "Read a hook, without its secret; for admins of the log",
+    answers: { 200: { what: "The hook", schema: HookRecord } },
+    errors: ["hook_not_found"],
+    handle({ catalog }, call) {
+      const { key } = call.access.log;
       return ok(showHook(key, findHook(catalog, key, nameOf(call))));
-    }),
-    managed(context, "PUT", `${path}/:name`, async (call) => {
-      const { key } = requireAdministered(context, call);
-      const wanted = await readJson(context, call, HookFields);
-      const { secret, ...hook } = await catalog.updateHook(key, nameOf(call), wanted);
+    },
+  }),
+  managed({
+    ...named,
+    method: "PUT",
+    id: "changeHook",
+    summary:
+      "Replace all settings of a hook except its name; the secret stays unless one is given; for admins of the log",
+    json: HookFields,
+    answers: { 200: { what: "The hook; a generated secret is shown only once", schema: ChangedHookRecord } },
+    errors: ["hook_not_found"],
+    async handle({ catalog }, call) {
+      const { key } = call.access.log;
+      const { secret, ...hook } = await catalog.updateHook(key, nameOf(call), await call.input());
       return ok({ ...showHook(key, hook), secret });
-    }),
-    managed(context, "DELETE", `${path}/:name`, async (call) => {
-      const { key } = requireAdministered(context, call);
-      await catalog.deleteHook(key, nameOf(call));
+    },
+  }),
+  managed({
+    ...named,
+    method: "DELETE",
+    id: "deleteHook",
+    summary: "Remove a hook; for admins of the log",
+    answers: { 204: REMOVED_ANSWER },
+    errors: ["hook_not_found"],
+    async handle({ catalog }, call) {
+      await catalog.deleteHook(call.access.log.key, nameOf(call));
       return NO_CONTENT;
-    }),
-  ];
-}
+    },
+  }),
+];
 
 function previewOf({ previewHook }: Context): PreviewHook {
   if (previewHook !== undefined) return previewHook;

@@ -1,37 +1,80 @@
 import { isAbsolute } from "node:path";
 
-import { requireServiceAdmin } from "../../catalog/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import { Moment } from "../../http/moment.ts";
-import type { Route } from "../../http/route.ts";
 import { HOLDS } from "../../monitoring/holds.ts";
-import type { BackupProgress, JobRecord, ReplayOrder as Order, ReplayProgress } from "../../operations/operations.ts";
+import type {
+  BackupProgress,
+  JobRecord,
+  Operations,
+  ReplayOrder as Order,
+  ReplayProgress,
+} from "../../operations/operations.ts";
 import type { Context } from "../context.ts";
-import { readJson } from "../input.ts";
-import { BackupOrder, ReplayOrder } from "../schemas/operations.ts";
-import { deadLetterRoutes } from "./dead-letters.ts";
-import type { OperationRoute } from "./dead-letters.ts";
-import { managed, ok } from "./json.ts";
+import { accepted, ok } from "../replies.ts";
+import {
+  BackupOrder,
+  BackupRecord,
+  HoldList,
+  HoldRecord,
+  LastBackup,
+  LastReplay,
+  ReplayOrder,
+  ReplayRecord,
+} from "../schemas/operations.ts";
+import { managed } from "./managed.ts";
 
-/** Routes of operations for service admins: dead letters, holds, replays and backups. */
-export function operationRoutes(context: Context): Route[] {
-  const route: OperationRoute = (method, path, handle) =>
-    managed(context, method, path, (call) => {
-      requireServiceAdmin(call.caller);
-      if (!context.operations) throw new LoggiaError("unsupported", "This process does not offer operations");
-      return handle(call, context.operations);
-    });
-  return [
-    ...deadLetterRoutes(context, route),
-    route("GET", "/holds", (_, { holds }) => ok(holds.list())),
-    route("POST", "/holds/:name/accept", async ({ params }, { holds }) => {
+const HOLD_ROUTES = [
+  managed({
+    method: "GET",
+    path: "/manage/1/holds",
+    who: "service admin",
+    id: "listHolds",
+    summary: "List the holds of this process, which wait for a person's decision; for service admins",
+    answers: { 200: { what: "The holds", schema: HoldList } },
+    errors: ["unsupported"],
+    handle: (context) => ok(requireOperations(context).holds.list()),
+  }),
+  managed({
+    method: "POST",
+    path: "/manage/1/holds/:name/accept",
+    who: "service admin",
+    id: "acceptHold",
+    summary: "Accept a hold, so that the service continues; for service admins",
+    answers: { 200: { what: "The accepted hold", schema: HoldRecord } },
+    errors: ["conflict", "bus_unavailable", "unsupported"],
+    async handle(context, { params }) {
+      const { holds } = requireOperations(context);
       const name = HOLDS.find((known) => known === params["name"]);
       if (name === undefined) throw new LoggiaError("bad_parameter", `The hold must be one of ${HOLDS.join(", ")}`);
       return ok(await holds.accept(name));
-    }),
-    route("GET", "/replay", (_, { replay }) => ok({ last: showLast(replay.last(), showReplay) })),
-    route("POST", "/replay", async (call, { replay, rebuilds }) => {
-      const { from, into = rebuilds ? "new" : "old" } = await readJson(context, call, ReplayOrder);
+    },
+  }),
+];
+
+const REPLAY_ROUTES = [
+  managed({
+    method: "GET",
+    path: "/manage/1/replay",
+    who: "service admin",
+    id: "readReplay",
+    summary: "Read the last replay ordered from this process; for service admins",
+    answers: { 200: { what: "Its state and progress", schema: LastReplay } },
+    errors: ["unsupported"],
+    handle: (context) => ok({ last: showLast(requireOperations(context).replay.last(), showReplay) }),
+  }),
+  managed({
+    method: "POST",
+    path: "/manage/1/replay",
+    who: "service admin",
+    id: "startReplay",
+    summary: "Replay the bus into the store; for service admins",
+    json: ReplayOrder,
+    answers: { 202: { what: "Started", schema: ReplayRecord } },
+    errors: ["conflict", "unsupported"],
+    async handle(context, { input }) {
+      const { replay, rebuilds } = requireOperations(context);
+      const { from, into = rebuilds ? "new" : "old" } = await input();
       if (into === "new" && !rebuilds) {
         throw new LoggiaError(
           "unsupported",
@@ -39,10 +82,33 @@ export function operationRoutes(context: Context): Route[] {
         );
       }
       return accepted(showReplay(replay.start({ since: parseFrom(from), into })));
-    }),
-    route("GET", "/backup", (_, { backup }) => ok({ last: showLast(backup?.last() ?? null, showBackup) })),
-    route("POST", "/backup", async (call, { backup }) => {
-      const { to } = await readJson(context, call, BackupOrder);
+    },
+  }),
+];
+
+const BACKUP_ROUTES = [
+  managed({
+    method: "GET",
+    path: "/manage/1/backup",
+    who: "service admin",
+    id: "readBackup",
+    summary: "Read the last backup ordered from this process; for service admins",
+    answers: { 200: { what: "Its state and progress", schema: LastBackup } },
+    errors: ["unsupported"],
+    handle: (context) => ok({ last: showLast(requireOperations(context).backup?.last() ?? null, showBackup) }),
+  }),
+  managed({
+    method: "POST",
+    path: "/manage/1/backup",
+    who: "service admin",
+    id: "startBackup",
+    summary: "Copy the embedded files to a folder; for service admins",
+    json: BackupOrder,
+    answers: { 202: { what: "Started", schema: BackupRecord } },
+    errors: ["conflict", "unsupported"],
+    async handle(context, { input }) {
+      const { backup } = requireOperations(context);
+      const { to } = await input();
       if (!isAbsolute(to)) {
         throw new LoggiaError("bad_parameter", "The field to must be an absolute path on the disk of the service");
       }
@@ -53,12 +119,17 @@ export function operationRoutes(context: Context): Route[] {
         );
       }
       return accepted(showBackup(backup.start({ to })));
-    }),
-  ];
-}
+    },
+  }),
+];
 
-function accepted(record: unknown): ReturnType<typeof ok> {
-  return { ...ok(record), status: 202 };
+/** Routes of operations for service admins: holds, replays and backups. */
+export const OPERATION_ROUTES = [...HOLD_ROUTES, ...REPLAY_ROUTES, ...BACKUP_ROUTES];
+
+/** Returns the operations of this process. @throws LoggiaError `unsupported` */
+export function requireOperations({ operations }: Context): Operations {
+  if (operations) return operations;
+  throw new LoggiaError("unsupported", "This process does not offer operations");
 }
 
 const FROM = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?Z?)?$/;

@@ -1,12 +1,15 @@
-import { requireAccount } from "../../catalog/permissions.ts";
-import type { Route } from "../../http/route.ts";
-import type { Context } from "../context.ts";
-import { managed, ok } from "./json.ts";
+import { ok } from "../replies.ts";
+import { PostingAddressRecord } from "../schemas/answers.ts";
+import { managed } from "./managed.ts";
 
-/** Returns the address for producers, for users to copy into programs. */
-export function postingRoute(context: Context): Route {
-  return managed(context, "GET", "/posting", ({ caller }) => {
-    requireAccount(caller);
-    return ok(context.posting());
-  });
-}
+/** The address for producers, for users to copy into programs. */
+export const POSTING_ADDRESS_ROUTE = managed({
+  method: "GET",
+  path: "/manage/1/posting",
+  who: "account",
+  id: "readPostingAddress",
+  summary:
+    "Read the address for producers: `url`, or if it is null, `port` on the host that serves this API; and whether mail is sent",
+  answers: { 200: { what: "The address", schema: PostingAddressRecord } },
+  handle: (context) => ok(context.posting()),
+});

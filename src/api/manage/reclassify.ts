@@ -1,32 +1,45 @@
 import { LoggiaError } from "../../errors.ts";
 import { hasBody } from "../../http/body.ts";
 import { Moment } from "../../http/moment.ts";
-import type { Route } from "../../http/route.ts";
 import type { Reclassification, Reclassifications } from "../../operations/reclassification.ts";
 import type { Context } from "../context.ts";
-import { readJson } from "../input.ts";
+import { accepted, ok } from "../replies.ts";
+import { ReclassificationRecord } from "../schemas/answers.ts";
 import { ReclassifyOrder } from "../schemas/inputs.ts";
-import { managed, ok } from "./json.ts";
-import { requireAdministered } from "./logs.ts";
+import { managed } from "./managed.ts";
 import { readMomentField } from "./moment-field.ts";
 
-const PATH = "/logs/:log/reclassify";
+const base = { path: "/manage/1/logs/:log/reclassify", who: "log admin" } as const;
 
 /** Routes to reclassify stored events by the current filters, and to read the progress. */
-export function reclassifyRoutes(context: Context): Route[] {
-  return [
-    managed(context, "GET", PATH, async (call) => {
-      const { key } = requireAdministered(context, call);
-      return ok(show(await ordersOf(context).last(key)));
-    }),
-    managed(context, "POST", PATH, async (call) => {
-      const { key } = requireAdministered(context, call);
-      const { from } = hasBody(call.request) ? await readJson(context, call, ReclassifyOrder) : {};
-      const ordered = await ordersOf(context).order(key, from === undefined ? null : readMomentField("from", from));
-      return { ...ok(show(ordered)), status: 202 };
-    }),
-  ];
-}
+export const RECLASSIFY_ROUTES = [
+  managed({
+    ...base,
+    method: "GET",
+    id: "readReclassification",
+    summary: "Read the progress of the last reclassification; for admins of the log",
+    answers: { 200: { what: "Its state and progress", schema: ReclassificationRecord } },
+    errors: ["store_unavailable", "unsupported"],
+    handle: async (context, { access: { log } }) => ok(show(await ordersOf(context).last(log.key))),
+  }),
+  managed({
+    ...base,
+    method: "POST",
+    id: "reclassify",
+    summary: "Reclassify stored events by the current class filters; for admins of the log",
+    json: ReclassifyOrder,
+    answers: {
+      202: { what: "The reclassification was ordered, or is running already", schema: ReclassificationRecord },
+    },
+    errors: ["conflict", "store_unavailable", "unsupported"],
+    async handle(context, { access: { log }, request, input }) {
+      const { from } = hasBody(request) ? await input() : {};
+      const orders = ordersOf(context);
+      const start = from === undefined ? null : readMomentField("from", from);
+      return accepted(show(await orders.order(log.key, start)));
+    },
+  }),
+];
 
 function ordersOf({ reclassifications }: Context): Reclassifications {
   if (reclassifications !== undefined) return reclassifications;

@@ -1,57 +1,90 @@
 import type { Catalog, OwnedQuery, SavedQuery } from "../../catalog/catalog.ts";
-import { requireMember } from "../../catalog/permissions.ts";
 import { savedQueryNotFound } from "../../catalog/saved-queries.ts";
-import type { LogKey, UserId } from "../../events/event.ts";
-import type { Route } from "../../http/route.ts";
+import type { LogKey } from "../../events/event.ts";
 import { planQuery } from "../../query/planner.ts";
 import { parseZone } from "../../query/zone.ts";
-import { logKeyOf, NO_CONTENT } from "../context.ts";
 import type { ApiCall, Context } from "../context.ts";
-import { readJson } from "../input.ts";
+import { created, NO_CONTENT, ok, REMOVED_ANSWER } from "../replies.ts";
+import { SavedQueryList, SavedQueryRecord } from "../schemas/answers.ts";
 import { NewSavedQuery, SavedQueryFields } from "../schemas/inputs.ts";
-import { created, managed, ok } from "./json.ts";
+import { managed } from "./managed.ts";
+
+const base = { path: "/manage/1/logs/:log/queries", who: "log member" } as const;
+const named = { path: "/manage/1/logs/:log/queries/:name", who: "log member" } as const;
 
 /** Routes of saved queries: the caller's own, and those shared by members of the log. */
-export function savedQueryRoutes(context: Context): Route[] {
-  const { catalog } = context;
-  const path = "/logs/:log/queries";
-  const memberOf = (call: ApiCall): { user: UserId; log: LogKey } => {
-    const { account, log } = requireMember(catalog, call.caller, logKeyOf(call));
-    return { user: account.id, log: log.key };
-  };
-  return [
-    managed(context, "GET", path, (call) => {
-      const { user, log } = memberOf(call);
-      return ok(catalog.savedQueries(log, user).map((query) => show(catalog, query)));
-    }),
-    managed(context, "POST", path, async (call) => {
-      const { user, log } = memberOf(call);
-      const wanted = await readJson(context, call, NewSavedQuery);
-      requireReadableQuery(context, log, wanted);
-      const saved = await catalog.saveQuery(log, user, wanted);
-      const location = `/logs/${log}/queries/${encodeURIComponent(saved.name)}`;
-      return created(location, show(catalog, { ...saved, owner: user }));
-    }),
-    managed(context, "GET", `${path}/:name`, (call) => {
-      const { user, log } = memberOf(call);
-      const query = catalog.savedQuery(log, user, nameOf(call));
-      if (query === null) throw savedQueryNotFound(log, nameOf(call));
+export const SAVED_QUERY_ROUTES = [
+  managed({
+    ...base,
+    method: "GET",
+    id: "listSavedQueries",
+    summary: "List the caller's saved queries of a log, and those shared by others",
+    answers: { 200: { what: "The saved queries, by name", schema: SavedQueryList } },
+    handle: ({ catalog }, { access: { account, log } }) =>
+      ok(catalog.savedQueries(log.key, account.id).map((query) => show(catalog, query))),
+  }),
+  managed({
+    ...base,
+    method: "POST",
+    id: "saveQuery",
+    summary: "Save a query under a name",
+    json: NewSavedQuery,
+    answers: { 201: { what: "The saved query", schema: SavedQueryRecord, headers: ["Location"] } },
+    errors: ["bad_query", "saved_query_exists", "conflict"],
+    async handle(context, { access: { account, log }, input }) {
+      const { catalog } = context;
+      const wanted = await input();
+      requireReadableQuery(context, log.key, wanted);
+      const saved = await catalog.saveQuery(log.key, account.id, wanted);
+      const location = `/manage/1/logs/${log.key}/queries/${encodeURIComponent(saved.name)}`;
+      return created(location, show(catalog, { ...saved, owner: account.id }));
+    },
+  }),
+  managed({
+    ...named,
+    method: "GET",
+    id: "readSavedQuery",
+    summary: "Read a saved query: the caller's own, or one shared by another user",
+    answers: { 200: { what: "The saved query", schema: SavedQueryRecord } },
+    errors: ["saved_query_not_found"],
+    handle({ catalog }, call) {
+      const { account, log } = call.access;
+      const query = catalog.savedQuery(log.key, account.id, nameOf(call));
+      if (query === null) throw savedQueryNotFound(log.key, nameOf(call));
       return ok(show(catalog, query));
-    }),
-    managed(context, "PUT", `${path}/:name`, async (call) => {
-      const { user, log } = memberOf(call);
-      const wanted = await readJson(context, call, SavedQueryFields);
-      requireReadableQuery(context, log, wanted);
-      const saved = await catalog.updateSavedQuery(log, user, nameOf(call), wanted);
-      return ok(show(catalog, { ...saved, owner: user }));
-    }),
-    managed(context, "DELETE", `${path}/:name`, async (call) => {
-      const { user, log } = memberOf(call);
-      await catalog.deleteSavedQuery(log, user, nameOf(call));
+    },
+  }),
+  managed({
+    ...named,
+    method: "PUT",
+    id: "changeSavedQuery",
+    summary: "Change one of the caller's own saved queries; a given name renames it",
+    json: SavedQueryFields,
+    answers: { 200: { what: "The saved query", schema: SavedQueryRecord } },
+    errors: ["bad_query", "saved_query_not_found", "saved_query_exists"],
+    async handle(context, call) {
+      const { catalog } = context;
+      const { account, log } = call.access;
+      const wanted = await call.input();
+      requireReadableQuery(context, log.key, wanted);
+      const saved = await catalog.updateSavedQuery(log.key, account.id, nameOf(call), wanted);
+      return ok(show(catalog, { ...saved, owner: account.id }));
+    },
+  }),
+  managed({
+    ...named,
+    method: "DELETE",
+    id: "deleteSavedQuery",
+    summary: "Remove one of the caller's own saved queries",
+    answers: { 204: REMOVED_ANSWER },
+    errors: ["saved_query_not_found"],
+    async handle({ catalog }, call) {
+      const { account, log } = call.access;
+      await catalog.deleteSavedQuery(log.key, account.id, nameOf(call));
       return NO_CONTENT;
-    }),
-  ];
-}
+    },
+  }),
+];
 
 /** @throws LoggiaError `bad_query`, `bad_parameter`, as when the query is run */
 function requireReadableQuery({ now }: Context, log: LogKey, { query, tz }: Pick<SavedQuery, "query" | "tz">): void {

@@ -4,20 +4,19 @@ import manifest from "../../../package.json" with { type: "json" };
 import { STATUS_OF_CODE } from "../../errors.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { Route } from "../../http/route.ts";
+import { ACCESS_RULES } from "../access.ts";
+import type { Credentials } from "../access.ts";
+import { HEADERS, TAGS } from "../endpoint.ts";
+import type { Answer, Endpoint } from "../endpoint.ts";
 import { ErrorRecord, LogKeyText } from "../schemas/answers.ts";
 import { nameOf, NAMED_SCHEMAS } from "../schemas/named.ts";
-import { MANAGEMENT } from "./management.ts";
-import { errorsOf, HEADERS, TAGS } from "./operation.ts";
-import type { Answer, Operation } from "./operation.ts";
-import { POSTING } from "./posting.ts";
-import { READING } from "./reading.ts";
-import { SESSIONS } from "./sessions.ts";
+import { errorsOfEndpoint } from "./errors.ts";
+import { POSTING_ENDPOINTS } from "./posting.ts";
 
+type Formats = Route["formats"];
 type Json = { readonly [name: string]: unknown };
 
-/** Operations of the API listener, by method and path of the router. */
-export const OPERATIONS: Readonly<Record<string, Operation>> = { ...READING, ...SESSIONS, ...MANAGEMENT };
-
+/** Parameters of paths that are common to several endpoints. */
 const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   log: "The key of a log.",
   id: "The id of the record; bookmarks and alerts have the id of their event.",
@@ -28,7 +27,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
 
 const FORMATS = ["json", "xml", "jsonp"];
 
-function formatParameters(formats: Route["formats"]): Json[] {
+function formatParameters(formats: Formats): Json[] {
   if (formats === "json") return [];
   if (formats === "files") {
     const schema = { type: "string", enum: ["ndjson", "json", "csv", "xml"] };
@@ -41,19 +40,12 @@ function formatParameters(formats: Route["formats"]): Json[] {
   ];
 }
 
-/** Returns the OpenAPI 3.1 document of these routes and of the posting listener. */
-export function describeApi(routes: readonly Pick<Route, "method" | "path" | "formats">[]): Json {
+/** Returns the OpenAPI 3.1 document of these endpoints and of the posting listener. */
+export function describeApi(endpoints: readonly Endpoint[]): Json {
   const paths: Record<string, Record<string, unknown>> = {};
-  for (const { method, path, formats } of routes) {
-    const operation = OPERATIONS[`${method} ${path}`];
-    if (operation === undefined) throw new Error(`${method} ${path} has no description`);
-    (paths[template(path)] ??= {})[method.toLowerCase()] = describeOperation(operation, path, formats);
-  }
-  for (const [name, operation] of Object.entries(POSTING)) {
-    const [method = "", path = ""] = name.split(" ");
-    const item = (paths[template(path)] ??= { servers: [POST_SERVER] });
-    item[method.toLowerCase()] = describeOperation(operation, path, "all");
-  }
+  for (const endpoint of endpoints) (paths[template(endpoint.path)] ??= {})[keyOf(endpoint)] = describe(endpoint);
+  for (const endpoint of POSTING_ENDPOINTS)
+    (paths[template(endpoint.path)] ??= { servers: [POST_SERVER] })[keyOf(endpoint)] = describe(endpoint);
   return {
     openapi: "3.1.1",
     info: {
@@ -102,27 +94,32 @@ function template(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
 }
 
-function describeOperation(operation: Operation, path: string, formats: Route["formats"]): Json {
-  const { id, tag, summary, query } = operation;
+/** Returns the name of an operation in its path item. */
+function keyOf({ method }: Endpoint): string {
+  return method.toLowerCase();
+}
+
+function describe(endpoint: Endpoint): Json {
+  const { id, tag, summary, path, query, who, formats = "all" } = endpoint;
   const parameters = [
-    ...[...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => pathParameter(name)),
-    ...(query === undefined ? [] : queryParameters(query, operation.required ?? [])),
+    ...[...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => pathParameter(endpoint, name)),
+    ...(query === undefined ? [] : queryParameters(query, endpoint.required ?? [])),
     ...formatParameters(formats),
   ];
-  const content = describeBodies(operation);
+  const content = describeBodies(endpoint);
   return {
     operationId: id,
     tags: [tag],
     summary,
-    security: SECURITY[operation.callers],
+    security: SECURITY[ACCESS_RULES[who].credentials],
     ...(parameters.length > 0 && { parameters }),
     ...(Object.keys(content).length > 0 && { requestBody: { required: true, content } }),
-    responses: describeAnswers(operation, formats),
+    responses: describeAnswers(endpoint, formats),
   };
 }
 
-/** Describes the request bodies of an operation, by content type. */
-function describeBodies({ form, json, lines }: Operation): Json {
+/** Describes the request bodies of an endpoint, by content type. */
+function describeBodies({ form, json, lines }: Endpoint): Json {
   return {
     ...(form && { "application/x-www-form-urlencoded": { schema: reference(nameOf(form)) } }),
     ...(json && { "application/json": { schema: reference(nameOf(json)) } }),
@@ -130,18 +127,20 @@ function describeBodies({ form, json, lines }: Operation): Json {
   };
 }
 
-/** Security schemes by kind of caller. A post may also carry its API key as a form field. */
+/** Security schemes by credentials. A post may also carry its API key as a form field. */
 const SECURITY = {
-  anybody: [],
-  sessions: [{ session: [] }],
-  people: [{ basic: [] }, { session: [] }],
-  "people and keys": [{ basic: [] }, { session: [] }, { apiKey: [] }],
-  keys: [{}, { apiKey: [] }, { bearerKey: [] }, { headerKey: [] }],
-} as const satisfies Record<Operation["callers"], unknown>;
+  none: [],
+  session: [{ session: [] }],
+  account: [{ basic: [] }, { session: [] }],
+  "account or key": [{ basic: [] }, { session: [] }, { apiKey: [] }],
+  "posting key": [{}, { apiKey: [] }, { bearerKey: [] }, { headerKey: [] }],
+} as const satisfies Record<Credentials, unknown>;
 
-function pathParameter(name: string): Json {
+function pathParameter({ path, parameters }: Endpoint, name: string): Json {
+  const description = parameters?.[name] ?? PATH_PARAMETERS[name];
+  if (description === undefined) throw new Error(`the parameter ${name} of ${path} has no description`);
   const schema = name === "log" ? reference(nameOf(LogKeyText)) : { type: "string" };
-  return { name, in: "path", required: true, description: PATH_PARAMETERS[name], schema };
+  return { name, in: "path", required: true, description, schema };
 }
 
 function queryParameters(query: z.ZodObject, required: readonly string[]): Json[] {
@@ -160,17 +159,14 @@ function parameter(name: string, schema: Json, description: string): Json {
   return { name, in: "query", ...(description !== "" && { description }), schema };
 }
 
-function describeAnswers(operation: Operation, formats: Route["formats"]): Json {
-  const byStatus = Map.groupBy(errorsOf(operation), (code) => STATUS_OF_CODE[code]);
-  const answers = Object.entries(operation.answers).map(([status, answer]) => [
-    status,
-    describeAnswer(answer, formats),
-  ]);
+function describeAnswers(endpoint: Endpoint, formats: Formats): Json {
+  const byStatus = Map.groupBy(errorsOfEndpoint(endpoint), (code) => STATUS_OF_CODE[code]);
+  const answers = Object.entries(endpoint.answers).map(([status, answer]) => [status, describeAnswer(answer, formats)]);
   const errors = [...byStatus].map(([status, codes]) => [String(status), describeErrors(codes, formats)]);
   return Object.fromEntries([...answers, ...errors]);
 }
 
-function describeAnswer({ what, schema, streams, headers = [] }: Answer, formats: Route["formats"]): Json {
+function describeAnswer({ what, schema, streams, headers = [] }: Answer, formats: Formats): Json {
   return {
     description: what,
     ...(headers.length > 0 && {
@@ -183,7 +179,7 @@ function describeAnswer({ what, schema, streams, headers = [] }: Answer, formats
   };
 }
 
-function describeErrors(codes: readonly ErrorCode[], formats: Route["formats"]): Json {
+function describeErrors(codes: readonly ErrorCode[], formats: Formats): Json {
   const status = STATUS_OF_CODE[codes[0]!];
   const header = ERROR_HEADERS[status];
   return {
@@ -201,14 +197,14 @@ const ERROR_HEADERS: Readonly<Record<number, string>> = {
 };
 
 /** Describes the content of a response. JSON Schema cannot describe its XML and JSONP forms. */
-function contentOf(schema: z.ZodType, formats: Route["formats"]): Json {
+function contentOf(schema: z.ZodType, formats: Formats): Json {
   const json = { "application/json": { schema: reference(nameOf(schema)) } };
   if (formats === "json") return json;
   const text = { schema: { type: "string" } };
   return { ...json, "text/xml": text, ...(formats !== "files" && { "application/javascript": text }) };
 }
 
-function htmlOf(formats: Route["formats"]): Json {
+function htmlOf(formats: Formats): Json {
   return formats === "all and html" ? { "text/html": { schema: { type: "string" } } } : {};
 }
 

@@ -1,8 +1,8 @@
+import type { Endpoint } from "../endpoint.ts";
 import { PostAnswer, PostOrBatchAnswer, VisitAnswer } from "../schemas/answers.ts";
 import { PostForm, PostJson, PostLines, VisitForm } from "../schemas/posts.ts";
-import type { Operation } from "./operation.ts";
 
-const base = { tag: "posting", callers: "keys" } as const;
+const base = { tag: "posting", who: "posting key" } as const;
 const event = {
   ...base,
   answers: { 201: { what: "The bus holds the event durably", schema: PostAnswer, headers: ["X-Loggia-Hint"] } },
@@ -14,10 +14,12 @@ const visit = {
   errors: ["bad_user", "bus_unavailable", "path_not_found"],
 } as const;
 
-/** Operations of the posting listener. Paths are relative to its `/1`. */
-export const POSTING: Readonly<Record<string, Operation>> = {
-  "POST /logs/:log/events": {
+/** Endpoints of the posting listener, which has handlers of its own. Paths are relative to its `/1`. */
+export const POSTING_ENDPOINTS: readonly Endpoint[] = [
+  {
     ...event,
+    method: "POST",
+    path: "/logs/:log/events",
     id: "postEvent",
     summary:
       "Post an event as a form or as JSON, or a batch of at most 5,000 as JSON. The key of JSON is not in the body. " +
@@ -31,24 +33,30 @@ export const POSTING: Readonly<Record<string, Operation>> = {
     },
     errors: [...event.errors, "conflict"],
   },
-  "GET /logs/:log/events": {
+  {
     ...event,
+    method: "GET",
+    path: "/logs/:log/events",
     id: "postEventByJsonp",
     summary: "The same for pages of other sites: with fmt=jsonp and a callback, and the fields in the query string",
     query: PostForm,
     required: ["apikey", "text"],
   },
-  "POST /logs/:log/users": {
+  {
     ...visit,
+    method: "POST",
+    path: "/logs/:log/users",
     id: "postUser",
     summary: "Report a user of the producer's application",
     form: VisitForm,
   },
-  "GET /logs/:log/users": {
+  {
     ...visit,
+    method: "GET",
+    path: "/logs/:log/users",
     id: "postUserByJsonp",
     summary: "The same for pages of other sites: with fmt=jsonp and a callback, and the fields in the query string",
     query: VisitForm,
     required: ["apikey", "user"],
   },
-};
+];

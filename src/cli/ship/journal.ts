@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 
-import { severityOf } from "../../ingest/protocols/severity.ts";
+import { severityOf } from "../../ingest/kit/severity.ts";
 import type { LineContent } from "../json-lines.ts";
 import { CommandError } from "../request.ts";
 import { PLAIN_LINES } from "./framing.ts";

@@ -1,7 +1,7 @@
 /** Longest line; longer ones are cut. It bounds the memory for files without line breaks. */
 export const LINE_MAX_BYTES = 1024 * 1024;
 
-/** Encoding of a file, which its byte order mark tells. */
+/** Encoding of a file, detected by its first bytes. */
 export type Encoding = "utf8" | "utf16le" | "utf16be";
 
 export type LineOptions = {
@@ -25,10 +25,30 @@ const LINE_FEEDS: Readonly<Record<Encoding, Buffer>> = {
   utf16be: Buffer.from([0, 10]),
 };
 
-/** Returns the encoding of a file that begins with these bytes. */
-export function encodingOf(head: Buffer): Encoding {
+/** Most bytes that the detection of an encoding takes. */
+export const ENCODING_BYTES = 8;
+
+/**
+ * Returns the encoding of a file that begins with these bytes; null if it depends on those that
+ * follow. Without a byte order mark, UTF-16 is detected by characters of ASCII at the beginning.
+ */
+export function encodingOf(head: Buffer, isWhole = false): Encoding | null {
   if (head[0] === 0xff && head[1] === 0xfe) return "utf16le";
-  return head[0] === 0xfe && head[1] === 0xff ? "utf16be" : "utf8";
+  if (head[0] === 0xfe && head[1] === 0xff) return "utf16be";
+  const units = Math.min(head.length, ENCODING_BYTES) >> 1;
+  const isIn = (encoding: "utf16le" | "utf16be"): boolean =>
+    Array.from({ length: units }, (_, i) => head.readUInt16BE(2 * i)).every((unit) =>
+      encoding === "utf16le" ? isAscii(unit >> 8) && (unit & 0xff) === 0 : isAscii(unit),
+    );
+  const found = (["utf16le", "utf16be"] as const).find(isIn);
+  if (units === 0 || found === undefined) return units === 0 && !isWhole ? null : "utf8";
+  if (units === ENCODING_BYTES / 2) return found;
+  if (!isWhole) return null;
+  return units > 1 ? found : "utf8";
+}
+
+function isAscii(code: number): boolean {
+  return (code >= 0x20 && code < 0x7f) || code === 9 || code === 10 || code === 13;
 }
 
 /**
@@ -113,7 +133,7 @@ function indexOfUnit(bytes: Buffer, unit: Buffer, from: number): number {
 }
 
 function markLength(bytes: Buffer, encoding: Encoding): number {
-  if (encoding !== "utf8") return 2;
+  if (encoding !== "utf8") return bytes[0]! >= 0xfe && bytes[1]! >= 0xfe ? 2 : 0;
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 

@@ -3,12 +3,12 @@ import { stat } from "node:fs/promises";
 
 import { ArchiveError } from "../archive-error.ts";
 import { unpack } from "../archives.ts";
-import type { Item } from "../post-batch.ts";
 import { CommandError } from "../request.ts";
 import type { WriteEvent } from "../ship-events.ts";
 import { createContainers, DOCKER_FOLDER } from "./docker.ts";
 import { readFiles } from "./files.ts";
 import { type Framing, MULTILINE_WAIT_S, type TextRecord } from "./framing.ts";
+import type { Item } from "./item.ts";
 import { readJournal } from "./journal.ts";
 import type { Position, ShipState } from "./state.ts";
 import { recordsOf } from "./streams.ts";

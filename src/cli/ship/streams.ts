@@ -4,7 +4,6 @@ import { frame, type Framing, PLAIN_LINES, type TextRecord } from "./framing.ts"
 import { type Encoding, encodingOf, LINE_MAX_BYTES } from "./lines.ts";
 
 const PIECE_RECORDS = 250;
-const MARK_BYTES = 2;
 
 /**
  * Yields the records of a stream as they arrive. The last line needs no line break. An unfinished
@@ -68,8 +67,8 @@ class StreamBytes {
   }
 
   *framed(flush: "nothing" | "groups" | "all"): Generator<readonly TextRecord[]> {
-    if (this.#bytes.length < MARK_BYTES && flush !== "all") return;
-    this.#encoding ??= encodingOf(this.#bytes);
+    this.#encoding ??= encodingOf(this.#bytes, flush === "all");
+    if (this.#encoding === null) return;
     for (;;) {
       const framed = frame(this.#bytes, this.#framing, {
         encoding: this.#encoding,

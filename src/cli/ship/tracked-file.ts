@@ -5,7 +5,7 @@ import { type ByteSource, openBytes } from "./byte-source.ts";
 import type { Fence } from "./fence.ts";
 import { frame, type Framing, type FrameResult, type TextRecord } from "./framing.ts";
 import { baseName } from "./generation-names.ts";
-import { type Encoding, encodingOf, LINE_MAX_BYTES } from "./lines.ts";
+import { type Encoding, encodingOf, ENCODING_BYTES, LINE_MAX_BYTES } from "./lines.ts";
 import { checkpointsAt, fileKey, fingerprintOf, HEAD_BYTES, hasTail, type StoredMark, TAIL_BYTES } from "./mark.ts";
 import type { Position } from "./state.ts";
 import { type FoundFile, fileKeyAt } from "./word-scan.ts";
@@ -30,7 +30,6 @@ export type Outcome = "read" | "renewed" | "lost" | "unfinished" | "idle";
 const READ_BYTES = 256 * 1024;
 /** Largest read: the longest line with its line break, and some more. */
 const READ_MAX_BYTES = LINE_MAX_BYTES + READ_BYTES;
-const MARK_BYTES = 2;
 /**
  * How long a replaced file is still read before it is finished. Its writer may go on writing for a
  * while after the rotation.
@@ -189,11 +188,13 @@ export class TrackedFile {
   #frame(source: ByteSource, mostRecords: number): FrameResult {
     const { position, isWithin } = this.stored.mark;
     const { end, isClosed } = this.#hole;
-    return frame(this.#bytes, this.#options.framing, {
-      encoding: this.#encoding ?? "utf8",
+    const flush = this.#isAll ? this.#flush(source) : "nothing";
+    const encoding = this.#encoding ?? encodingOf(this.#bytes, flush === "all");
+    return frame(encoding === null ? Buffer.alloc(0) : this.#bytes, this.#options.framing, {
+      encoding: encoding ?? "utf8",
       isFirst: position === 0,
       isWithin,
-      flush: this.#isAll ? this.#flush(source) : "nothing",
+      flush,
       isHoleClosed: isClosed && end >= position + this.#bytes.length,
       mostRecords,
     });
@@ -222,8 +223,7 @@ export class TrackedFile {
     if (end !== this.#end) [this.#end, this.#grownAt_ms] = [end, performance.now()];
     if (fingerprintOf(bytes.subarray(0, tail.size_bytes)).hash !== tail.hash) return false;
     if (this.#encoding === null) {
-      const head = position === 0 ? this.#bytes.subarray(0, MARK_BYTES) : await source.read(0, MARK_BYTES);
-      if (head.length === MARK_BYTES) this.#encoding = encodingOf(head);
+      this.#encoding = encodingOf(position === 0 ? this.#bytes : await source.read(0, ENCODING_BYTES), position > 0);
     }
     return true;
   }

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
 
 import { StartError } from "../../errors.ts";
-import { DEFAULT_CONNECTION_LIMITS } from "../listen.ts";
-import type { ConnectionLimits } from "../listen.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
+import type { ConnectionLimits } from "./connection-limits.ts";
 
 /** Minimum number of descriptors. Fewer leave no room for files, engines and a few connections. */
 const DESCRIPTORS_MIN = 256;

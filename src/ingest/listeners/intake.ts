@@ -3,11 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LogKey } from "../../events/event.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
-import { postTimesBy } from "../posting/created.ts";
-import type { Line } from "../posting/lines.ts";
-import { CUT_TAG, lineOf } from "../protocols/line.ts";
-import type { ProducerEvent } from "../protocols/protocol.ts";
-import { isExpired, keptFrom } from "../protocols/store.ts";
+import { postTimesBy } from "../append/created.ts";
+import type { Line } from "../append/record-lines.ts";
+import { fittedLine } from "../append/fitted-line.ts";
+import { CUT_TAG } from "../kit/cut-tag.ts";
+import type { ProducerEvent } from "../kit/endpoint.ts";
+import { isExpired, keptFrom } from "../append/store-events.ts";
 import type { ListenerContext } from "./listener.ts";
 import { appendWithRetry } from "./retry.ts";
 import type { ListenerTally } from "./tally.ts";
@@ -54,7 +55,11 @@ export class Intake {
   /** Queues an event; {@link flush} stores it. */
   add(event: ProducerEvent): void {
     const { limits, clock } = this.#context;
-    const { line, size_bytes, cut } = lineOf(event, { limits, tags: this.#tags, read_ms: postTimesBy(clock).read_ms });
+    const { line, size_bytes, cut } = fittedLine(event, {
+      limits,
+      tags: this.#tags,
+      read_ms: postTimesBy(clock).read_ms,
+    });
     const unread = Number(event.isTimeUnread === true);
     const expired = Number(isExpired(line, keptFrom(this.#log, this.#context)));
     if (unread + expired > 0) this.#context.onTimes?.({ unread, expired });

@@ -2,9 +2,9 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import type { IngestMemory } from "../ingest-memory.ts";
-import type { StoreOptions } from "../protocols/store.ts";
-import type { ListenerName, ListenerTally } from "./tally.ts";
+import type { IngestMemory } from "../kit/ingest-memory.ts";
+import type { StoreOptions } from "../append/store-events.ts";
+import type { ListenerTally } from "./tally.ts";
 
 /** State shared by all listeners of a process. */
 export type ListenerContext = StoreOptions & {
@@ -14,7 +14,8 @@ export type ListenerContext = StoreOptions & {
   readonly memory: IngestMemory;
   readonly log: Logger;
   readonly limits: StoreOptions["limits"];
-  readonly tallyOf: (listener: ListenerName) => ListenerTally;
+  /** Returns the counts of a listener by its name in metrics. */
+  readonly tallyOf: (listener: string) => ListenerTally;
   /** Connection limit per listener, and the descriptor from which connections are evicted. */
   readonly connections: { readonly connections: number; readonly descriptors: number };
   /** Rate limit of datagrams per second from one address. */

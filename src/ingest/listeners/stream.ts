@@ -1,10 +1,10 @@
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
-import type { Steps } from "../protocols/json-scanner.ts";
+import type { Steps } from "../kit/steps.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
 import { memoryNetworkOf } from "../../ratelimit/address.ts";
-import type { ProducerEvent } from "../protocols/protocol.ts";
-import { runSteps } from "../protocols/steps.ts";
+import type { ProducerEvent } from "../kit/endpoint.ts";
+import { runSteps } from "../kit/steps.ts";
 import { Frames } from "./frames.ts";
 import type { Frame, FrameOptions } from "./frames.ts";
 import type { ListenerContext } from "./listener.ts";

@@ -1,16 +1,3 @@
-/** Names of listeners in metrics. */
-export const LISTENERS = [
-  "syslog_tcp",
-  "syslog_udp",
-  "gelf_tcp",
-  "gelf_udp",
-  "lines_tcp",
-  "lines_udp",
-  "forward",
-  "otlp_grpc",
-] as const;
-export type ListenerName = (typeof LISTENERS)[number];
-
 export const LISTENER_COUNTS = ["stored", "cut", "dropped", "malformed", "refused"] as const;
 /**
  * Counters of a listener.

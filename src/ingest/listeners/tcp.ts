@@ -9,7 +9,8 @@ import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
 import { acceptsSender } from "./routes.ts";
-import type { ListenerName, ListenerTally } from "./tally.ts";
+import type { SocketProtocol } from "./socket-protocol.ts";
+import type { ListenerTally } from "./tally.ts";
 
 /** A connection from an address that has a route. */
 export type Connection = {
@@ -34,10 +35,7 @@ export type Stream = {
 };
 
 export type TcpOptions = {
-  readonly name: ListenerName;
-  /** Name in messages, such as "syslog", and the setting that holds its address. */
-  readonly title: string;
-  readonly setting: string;
+  readonly protocol: SocketProtocol;
   readonly context: ListenerContext;
   /** Whether stored events are acknowledged, so that clients resend all others. */
   readonly isAcknowledged?: boolean;
@@ -120,14 +118,14 @@ class TcpListener implements Listening {
     this.#routes = routes;
     this.#options = options;
     this.#times = options.times ?? TIMES;
-    this.#tally = options.context.tallyOf(options.name);
+    this.#tally = options.context.tallyOf(options.protocol.metrics.tcp!);
     const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS, noDelay: true };
     this.#server = createServer({ allowHalfOpen: true, ...keepAlive }, (socket) => this.#accept(socket));
   }
 
   async listen(): Promise<void> {
-    const { title, setting } = this.#options;
-    const { port } = await listenOn(this.#server, this, { name: title, setting });
+    const { title, setting } = this.#options.protocol;
+    const { port } = await listenOn(this.#server, this, { name: title, setting: setting.name });
     this.port = port;
     // Accepting failed for lack of descriptors. Without a handler, this would end the process.
     this.#server.on("error", () => this.#tally.add("refused"));
@@ -185,7 +183,7 @@ class TcpListener implements Listening {
     } catch (error) {
       if (error instanceof ClientGone) this.#tally.add("refused");
       else if (error instanceof LoggiaError) this.#tally.add(error.status === 400 ? "malformed" : "refused");
-      else log.error({ err: error }, `a ${this.#options.title} connection failed with an unexpected error`);
+      else log.error({ err: error }, `a ${this.#options.protocol.title} connection failed with an unexpected error`);
     }
     state.isBusy = true;
     const unstored = (error: unknown): void =>

@@ -9,17 +9,16 @@ import { cannotListen } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
-import { runSteps } from "../protocols/steps.ts";
+import { runSteps } from "../kit/steps.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
 import { acceptsSender } from "./routes.ts";
 import { Sink } from "./sink.ts";
+import type { SocketProtocol } from "./socket-protocol.ts";
 import type { ReadFrame } from "./stream.ts";
-import type { ListenerName, ListenerTally } from "./tally.ts";
+import type { ListenerTally } from "./tally.ts";
 
 export type UdpOptions = {
-  readonly name: ListenerName;
-  readonly title: string;
-  readonly setting: string;
+  readonly protocol: SocketProtocol;
   readonly context: ListenerContext;
   /** Creates the reader of the datagrams of a route. */
   open(route: RouteSettings, tally: ListenerTally): DatagramReader;
@@ -75,7 +74,7 @@ class UdpListener implements Listening {
     this.host = host;
     this.port = port;
     this.#options = options;
-    this.#tally = options.context.tallyOf(options.name);
+    this.#tally = options.context.tallyOf(options.protocol.metrics.udp!);
     this.#routes = routes.map((route) => ({ route, reader: options.open(route, this.#tally), sinks: new Map() }));
     const rate_s = options.context.datagrams_s;
     this.#rates = createBuckets({ rate_s, burst: 2 * rate_s, maxEntries: MAX_SENDERS });
@@ -84,12 +83,15 @@ class UdpListener implements Listening {
   }
 
   async listen(): Promise<void> {
-    const { title, setting, context } = this.#options;
+    const {
+      protocol: { title, setting },
+      context,
+    } = this.#options;
     try {
       this.#socket.bind({ address: this.host, port: this.port });
       await once(this.#socket, "listening");
     } catch (error) {
-      throw cannotListen(error, this, { name: title, setting });
+      throw cannotListen(error, this, { name: title, setting: setting.name });
     }
     this.port = this.#socket.address().port;
     this.#socket.on("message", (datagram, sender) => this.#receive(datagram, sender));
@@ -124,7 +126,7 @@ class UdpListener implements Listening {
 
   async #run(): Promise<void> {
     const {
-      title,
+      protocol: { title },
       context: { log },
     } = this.#options;
     while (this.#queue.length > 0) {

@@ -6,7 +6,6 @@ import { type LogKey, parseLogKey } from "../../events/event.ts";
 import { hasBody } from "../../http/body.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/fast-path/response-tracker.ts";
-import type { Match } from "../protocols/match.ts";
 import { answerSnippet } from "./snippet.ts";
 
 /** Log that a page's request posts to: the one in its path, or the one of its key. */
@@ -68,8 +67,12 @@ function allowedOrigin(
 /**
  * Returns the destination of a request; null if it posts to none.
  * @param named the log in a native path, not validated
+ * @param match the match of a protocol
  */
-export function destinationOf(named: string | undefined, match: Pick<Match, "logOfPath"> | null): Destination | null {
+export function destinationOf(
+  named: string | undefined,
+  match: { readonly logOfPath: string | null } | null,
+): Destination | null {
   const log = named ?? match?.logOfPath ?? null;
   return log !== null ? { log: parseLogKey(log) } : match === null ? null : "by key";
 }

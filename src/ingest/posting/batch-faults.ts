@@ -2,7 +2,7 @@ import { encodeFields } from "../../events/record.ts";
 import { wellFormed } from "../../events/text.ts";
 import type { Yielder } from "../../scheduling/yielding.ts";
 import { errorEvent } from "./validated-event.ts";
-import type { Line } from "./lines.ts";
+import type { Line } from "../append/record-lines.ts";
 
 /** One event of a batch as read: its line, or its fault. */
 export type ReadItem = { readonly line: Line; readonly fault: null } | BadItem;

@@ -8,12 +8,12 @@ import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, type BatchTurn, readBatch } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
-import type { WriteCoalescer } from "../write-coalescer.ts";
-import { postTimesBy } from "./created.ts";
-import type { PostTimes } from "./created.ts";
-import { hashOfBody } from "../body-hash.ts";
-import type { Idempotency } from "../idempotency.ts";
-import type { IngestMemory } from "../ingest-memory.ts";
+import type { WriteCoalescer } from "../append/write-coalescer.ts";
+import { postTimesBy } from "../append/created.ts";
+import type { PostTimes } from "../append/created.ts";
+import { hashOfBody } from "../idempotency/body-hash.ts";
+import type { Idempotency } from "../idempotency/idempotency.ts";
+import type { IngestMemory } from "../kit/ingest-memory.ts";
 
 export type BatchPostOptions = {
   readonly catalog: Catalog;

@@ -5,8 +5,8 @@ import { splitTags } from "../../events/tags.ts";
 import { wellFormed } from "../../events/text.ts";
 import { readAttributes } from "./attributes.ts";
 import type { ReadItem } from "./batch-faults.ts";
-import { CLAIMED_CREATED, claimedTime, readCreated } from "./created.ts";
-import type { CreatedRange } from "./created.ts";
+import { CLAIMED_CREATED, claimedTime, readCreated } from "../append/created.ts";
+import type { CreatedRange } from "../append/created.ts";
 import { isKeyField } from "./key-mask.ts";
 import { checkLength, readGeo, readValue } from "./validated-event.ts";
 

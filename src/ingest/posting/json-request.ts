@@ -10,7 +10,7 @@ import { announcedSize, readBody, receiveBody } from "../../http/body.ts";
 import { type BodyShare, SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import { parseForm } from "../../http/form.ts";
 import { goneSignal } from "../../http/when-closed.ts";
-import type { IngestMemory } from "../ingest-memory.ts";
+import type { IngestMemory } from "../kit/ingest-memory.ts";
 import { authorize, type AuthorizeOptions, keyBesideForm } from "./api-key.ts";
 import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";

@@ -22,27 +22,27 @@ import type { FastPath } from "../../http/fast-path/fast-path.ts";
 import { parseForm } from "../../http/form.ts";
 import type { EvictionReason } from "../../http/limits/connections.ts";
 import { handleInTurn } from "../../http/limits/long-heads.ts";
-import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../../http/listen.ts";
+import { limitConnections } from "../../http/listen.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../../http/limits/connection-limits.ts";
 import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
 import { limitPipelining } from "../../http/fast-path/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
 import { decodeSegment } from "../../http/segment.ts";
 import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
-import { DEFAULT_ELASTICSEARCH_VERSION } from "../protocols/protocol.ts";
-import type { ProtocolSettings } from "../protocols/protocol.ts";
-import { RecentIds } from "../protocols/repeats.ts";
-import { KnownSenders } from "../protocols/hooks/known-senders.ts";
-import { serveProtocol } from "../protocols/serve.ts";
-import type { TimeCounts } from "../protocols/store.ts";
+import type { ProtocolSettings } from "../kit/endpoint.ts";
+import { RecentIds } from "../append/recent-ids.ts";
+import { KnownSenders } from "../kit/known-senders.ts";
+import { serveProtocol } from "./serve-protocol.ts";
+import type { TimeCounts } from "../append/store-events.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
 import { answer, answerBatch, answerEvent, POSTED_HEADERS, renderAnswer } from "./answers.ts";
 import type { Hints } from "./answers.ts";
 import { authorize, authorizeFromMemory, keyBesideForm } from "./api-key.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
-import { postTimesBy } from "./created.ts";
-import type { CreatedRange } from "./created.ts";
+import { postTimesBy } from "../append/created.ts";
+import type { CreatedRange } from "../append/created.ts";
 import { KeyMask } from "./key-mask.ts";
 import {
   describeForm,
@@ -52,11 +52,11 @@ import {
   validateEvent,
   withoutKeys,
 } from "./validated-event.ts";
-import type { WriteCoalescer, PostCallbacks } from "../write-coalescer.ts";
+import type { WriteCoalescer, PostCallbacks } from "../append/write-coalescer.ts";
 import { hasMorePairs, jsonFormOf, jsonTypeOf, readForm, takeJson, type UnverifiedForm } from "./json-request.ts";
-import type { Idempotency } from "../idempotency.ts";
-import { createIngestMemory } from "../ingest-memory.ts";
-import type { IngestMemory } from "../ingest-memory.ts";
+import type { Idempotency } from "../idempotency/idempotency.ts";
+import { createIngestMemory } from "../kit/ingest-memory.ts";
+import type { IngestMemory } from "../kit/ingest-memory.ts";
 import { validateVisit, VISIT_FIELDS } from "./validated-visit.ts";
 
 export type PostListenerOptions = {
@@ -73,8 +73,8 @@ export type PostListenerOptions = {
   /** Memory of bodies. Default: separate budgets */
   readonly memory?: IngestMemory;
   readonly connections?: ConnectionLimits;
-  /** Elasticsearch version reported to clients of its protocol. */
-  readonly elasticsearchVersion?: string;
+  /** Settings of protocols. Default: their standards */
+  readonly protocols?: ProtocolSettings;
   /** Called when a connection is evicted. */
   readonly onEvicted?: (reason: EvictionReason) => void;
   /** Answers some requests before they count as posts. Returns true if it did. */
@@ -116,7 +116,7 @@ export function createPostListener(given: PostListenerOptions): Server {
     ...given,
     knownSenders: new KnownSenders(),
     recent: new RecentIds(),
-    settings: { elasticsearchVersion: given.elasticsearchVersion ?? DEFAULT_ELASTICSEARCH_VERSION },
+    settings: given.protocols ?? new Map(),
     onEventsCut: (events) => given.observe?.eventsCut?.(events),
     onTimes: (counts) => given.observe?.times?.(counts),
   };

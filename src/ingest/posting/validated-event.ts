@@ -1,20 +1,18 @@
 import { isIPv4 } from "node:net";
 
 import { numberOf } from "../../events/attributes.ts";
-import type { AcceptedEvent, Geo } from "../../events/event.ts";
+import type { Geo } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { splitTags } from "../../events/tags.ts";
 import { characters, isWithinPair, wellFormed } from "../../events/text.ts";
 import { PAIR_PREFIX, readFormAttributes } from "./attributes.ts";
 import type { FormFields } from "./attributes.ts";
-import { readFormCreated } from "./created.ts";
-import type { CreatedRange } from "./created.ts";
+import { readFormCreated } from "../append/created.ts";
+import type { CreatedRange } from "../append/created.ts";
+import type { ValidatedEvent } from "../append/validated.ts";
 import { quote } from "../../events/quote.ts";
 import { isKeyField } from "./key-mask.ts";
 import type { KeyMask } from "./key-mask.ts";
-
-/** A validated event, before acceptance. */
-export type ValidatedEvent = Omit<AcceptedEvent, "id" | "log" | "created">;
 
 export type EventValidation =
   /** `created` is in milliseconds since the Unix epoch; null: the moment of acceptance. */

@@ -1,10 +1,7 @@
 import type { FieldLimits } from "../../events/limits.ts";
-import type { Visit } from "../../events/visit.ts";
+import type { ValidatedVisit } from "../append/validated.ts";
 import { readField } from "./validated-event.ts";
 import type { Fields } from "./validated-event.ts";
-
-/** A validated visit, before acceptance: what a producer posted about one of its users. */
-export type ValidatedVisit = Omit<Visit, "id" | "log" | "created">;
 
 /** Fields of the form. */
 export const VISIT_FIELDS = ["user", "email", "page"] as const;

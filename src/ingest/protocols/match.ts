@@ -1,6 +1,6 @@
 import { decodeSegment } from "../../http/segment.ts";
 import { PROTOCOLS } from "./list.ts";
-import type { Endpoint } from "./protocol.ts";
+import type { Endpoint } from "../kit/endpoint.ts";
 
 /** A request that belongs to a protocol. */
 export type Match = {
@@ -31,7 +31,7 @@ export function matchProtocol(method: string, target: string): Match | null {
   const logOfPath = log === undefined ? null : decodeSegment(log);
   const secret = key === undefined ? undefined : decodeSegment(key);
   for (const protocol of PROTOCOLS) {
-    const endpoint = protocol.match(method, rest);
+    const endpoint = protocol.match?.(method, rest) ?? null;
     if (endpoint !== null) return { endpoint, logOfPath, secret };
   }
   return null;

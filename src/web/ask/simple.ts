@@ -183,7 +183,7 @@ function typedCondition(isNot: boolean, written: string, sign: string, value: st
   const name = written.startsWith("@'") ? `@${written.slice(2, -1).replaceAll("''", "'")}` : written;
   const field = fieldName(name);
   const info = EVENTS.fields.get(field);
-  const type = isAttribute(field) ? "attribute" : (info?.type ?? "shown");
+  const type = isAttribute(field) ? "attribute" : (info?.type ?? "annotation");
   if (type === "level") return typedLevel(isNot, sign === ":" ? "=" : sign, value);
   if (type !== "text" && type !== "number" && type !== "attribute" && type !== "searched") return null;
   if (sign === ":~" || (sign === ":" && (field === "text" || type === "searched"))) {

@@ -1,6 +1,6 @@
 import { LEVELS } from "../../events/level.ts";
 import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS } from "../../query/fields.ts";
-import { EVENT_FIELDS } from "../../query/plan.ts";
+import { FIELD_NAMES } from "../../events/schema.ts";
 import type { Span } from "../../query/syntax.ts";
 import { writeField, writeString, writeValue } from "../ask/print.ts";
 import { countOf } from "../parts/numbers.ts";
@@ -90,7 +90,7 @@ function namesFor(fields: NonNullable<CompletionContext["fields"]>): readonly st
   switch (fields) {
     case "compared":
       return [...EVENTS.fields]
-        .filter(([, { type }]) => type !== "shown")
+        .filter(([, { type }]) => type !== "annotation")
         .map(([name]) => name)
         .filter((name) => name !== "filter");
     case "grouped":
@@ -98,7 +98,7 @@ function namesFor(fields: NonNullable<CompletionContext["fields"]>): readonly st
     case "sorted":
       return SORT_FIELDS;
     case "shown":
-      return [...EVENT_FIELDS, "pattern", "level", "attributes"];
+      return [...FIELD_NAMES, "attributes"];
     case "numbers":
       return ["value"];
   }

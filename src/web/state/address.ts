@@ -1,5 +1,3 @@
-import { renewedParameters, renewedPath } from "./old-addresses.ts";
-
 /** The screens of a log, and those across logs. */
 export type Screen =
   "search" | "context" | "classes" | "settings" | "first-run" | "account" | "inbox" | "bookmarks" | "home";
@@ -32,11 +30,11 @@ const OF_LOG: Readonly<Record<string, Screen>> = { classes: "classes", settings:
 /** Parameter with the event of a context. The query stays beside it for going back. */
 const AROUND = "around";
 
-/** Parses an address's fragment, `#/shop?q=…&t=24h`, including those of earlier versions. */
+/** Parses an address's fragment, `#/shop?q=…&t=24h`. */
 export function parsePlace(hash: string): Place {
   const [path = "", ...rest] = hash.replace(/^#\/?/, "").split("?");
-  const parameters = renewedParameters(new Map(new URLSearchParams(rest.join("?"))));
-  const words = renewedPath(path.split("/").map(decode), parameters);
+  const parameters = new Map(new URLSearchParams(rest.join("?")));
+  const words = path.split("/").map(decode);
   const [first = "", part = ""] = words;
   if (first === "") return { screen: "home", log: "", part: "", parameters };
   if (Object.hasOwn(ACROSS, first)) return { screen: ACROSS[first]!, log: "", part, parameters };

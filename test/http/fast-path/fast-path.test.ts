@@ -9,7 +9,8 @@ import fc from "fast-check";
 
 import { addFastPath } from "../../../src/http/fast-path/fast-path.ts";
 import type { FastPath } from "../../../src/http/fast-path/fast-path.ts";
-import { closeGracefully, DEFAULT_CONNECTION_LIMITS, limitConnections } from "../../../src/http/listen.ts";
+import { closeGracefully, limitConnections } from "../../../src/http/listen.ts";
+import { DEFAULT_CONNECTION_LIMITS } from "../../../src/http/limits/connection-limits.ts";
 import { readResponse, open } from "../../security/raw.ts";
 import { until } from "../../support/until.ts";
 

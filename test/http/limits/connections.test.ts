@@ -6,12 +6,8 @@ import type { Socket } from "node:net";
 
 import type { EvictionReason } from "../../../src/http/limits/connections.ts";
 import { addFastPath } from "../../../src/http/fast-path/fast-path.ts";
-import {
-  type ConnectionLimits,
-  DEFAULT_CONNECTION_LIMITS,
-  limitConnections,
-  listenOn,
-} from "../../../src/http/listen.ts";
+import { limitConnections, listenOn } from "../../../src/http/listen.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../../../src/http/limits/connection-limits.ts";
 import { exchange, readResponse, open } from "../../security/raw.ts";
 import { bestOf_ms } from "../../support/turns.ts";
 import { until } from "../../support/until.ts";

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { BodyBudget } from "../../../src/http/body-budget.ts";
-import { createIngestMemory } from "../../../src/ingest/ingest-memory.ts";
+import { createIngestMemory } from "../../../src/ingest/kit/ingest-memory.ts";
 import { listenForForward } from "../../../src/ingest/protocols/forward/listen.ts";
 import { listenForGelf } from "../../../src/ingest/protocols/gelf/listen.ts";
 import { listenForSyslog } from "../../../src/ingest/protocols/syslog/listen.ts";

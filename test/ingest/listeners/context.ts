@@ -7,10 +7,10 @@ import { parseLogKey } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { createRateLimiter } from "../../../src/ratelimit/rate-limiter.ts";
-import { createIngestMemory } from "../../../src/ingest/ingest-memory.ts";
+import { createIngestMemory } from "../../../src/ingest/kit/ingest-memory.ts";
 import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
-import type { ListenerCount, ListenerName } from "../../../src/ingest/listeners/tally.ts";
-import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
+import type { ListenerCount } from "../../../src/ingest/listeners/tally.ts";
+import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
 import type { RouteSettings, SocketSettings, Transport } from "../../../src/settings/listeners.ts";
 import { UTC } from "../../../src/query/zone.ts";
 import { LOG, serviceOf } from "../../support/service.ts";
@@ -52,7 +52,7 @@ export async function contextOf(
     limits: DEFAULT_LIMITS,
     memory: createIngestMemory(),
     log: pino({ level: "silent" }),
-    tallyOf: (_name: ListenerName) => ({
+    tallyOf: () => ({
       connections: 0,
       add: (what, count = 1) => void counts.set(what, (counts.get(what) ?? 0) + count),
       watchSystemDrops() {},

@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { LoggiaError } from "../../../src/errors.ts";
 import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
 import { listenForForward } from "../../../src/ingest/protocols/forward/listen.ts";
-import { Scan } from "../../../src/ingest/protocols/msgpack-scan.ts";
+import { Scan } from "../../../src/ingest/kit/msgpack-scan.ts";
 import { environmentOf, LOG, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";

@@ -8,7 +8,7 @@ import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { createIdSource } from "../../../src/events/id.ts";
 import { listenForGelf } from "../../../src/ingest/protocols/gelf/listen.ts";
-import { createWriteCoalescer } from "../../../src/ingest/write-coalescer.ts";
+import { createWriteCoalescer } from "../../../src/ingest/append/write-coalescer.ts";
 import { eventsOn } from "../../support/events-on.ts";
 import { LOG } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";

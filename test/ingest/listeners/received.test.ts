@@ -3,7 +3,7 @@ import type { ExecutionContext } from "ava";
 
 import { LoggiaError } from "../../../src/errors.ts";
 import { BodyBudget } from "../../../src/http/body-budget.ts";
-import { createIngestMemory } from "../../../src/ingest/ingest-memory.ts";
+import { createIngestMemory } from "../../../src/ingest/kit/ingest-memory.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
 import { listenForGelf } from "../../../src/ingest/protocols/gelf/listen.ts";

@@ -4,7 +4,7 @@ import { pino } from "pino";
 
 import type { Catalog } from "../../../src/catalog/catalog.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
-import { createIngestMemory } from "../../../src/ingest/ingest-memory.ts";
+import { createIngestMemory } from "../../../src/ingest/kit/ingest-memory.ts";
 import { createPostListener } from "../../../src/ingest/posting/listener.ts";
 import { LOG } from "../../support/service.ts";
 

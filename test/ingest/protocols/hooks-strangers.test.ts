@@ -5,9 +5,9 @@ import { Readable } from "node:stream";
 
 import type { Catalog } from "../../../src/catalog/catalog.ts";
 import type { LoggiaError } from "../../../src/errors.ts";
-import { createIngestMemory } from "../../../src/ingest/ingest-memory.ts";
+import { createIngestMemory } from "../../../src/ingest/kit/ingest-memory.ts";
 import { admitHook } from "../../../src/ingest/protocols/hooks/admit.ts";
-import { KnownSenders } from "../../../src/ingest/protocols/hooks/known-senders.ts";
+import { KnownSenders } from "../../../src/ingest/kit/known-senders.ts";
 import { createRateLimiter } from "../../../src/ratelimit/rate-limiter.ts";
 import { AUTHORIZATION, environmentOf, KEY, LOG, serviceOf, startService, STOPPED } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";

@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { LoggiaError } from "../../../src/errors.ts";
-import { choiceOf } from "../../../src/ingest/protocols/choice.ts";
+import { choiceOf } from "../../../src/ingest/kit/choice.ts";
 import { decodeJournal, EntrySplitter } from "../../../src/ingest/protocols/journald/decode.ts";
 import { resultOf } from "../../support/steps.ts";
 import { entryOf } from "../../producers/journal-tools.ts";

@@ -7,12 +7,12 @@ import { HOST_CLOCK } from "../../../src/events/clock.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
-import type { Append } from "../../../src/ingest/idempotency.ts";
+import type { Append } from "../../../src/ingest/idempotency/idempotency.ts";
 import { matchProtocol } from "../../../src/ingest/protocols/match.ts";
-import { RecentIds } from "../../../src/ingest/protocols/repeats.ts";
+import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
 import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
-import { storeEvents } from "../../../src/ingest/protocols/store.ts";
-import type { Stored } from "../../../src/ingest/protocols/store.ts";
+import { storeEvents } from "../../../src/ingest/append/store-events.ts";
+import type { Stored } from "../../../src/ingest/append/store-events.ts";
 import { receivedOf } from "../../support/received.ts";
 import { busy_ms, holdOfBest_ms } from "../../support/turns.ts";
 

@@ -3,11 +3,11 @@ import fc from "fast-check";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { compress } from "snappyjs";
 
-import { KEPT_BYTES } from "../../../src/ingest/protocols/long-json.ts";
+import { KEPT_BYTES } from "../../../src/ingest/kit/long-json.ts";
 import { decodeJson } from "../../../src/ingest/protocols/otlp/decode-json.ts";
 import { decodeProtobuf } from "../../../src/ingest/protocols/otlp/decode-protobuf.ts";
-import { isPending } from "../../../src/ingest/protocols/protocol.ts";
-import type { ProducerEvent } from "../../../src/ingest/protocols/protocol.ts";
+import { isPending } from "../../../src/ingest/kit/steps.ts";
+import type { ProducerEvent } from "../../../src/ingest/kit/endpoint.ts";
 import { receivedOf } from "../../support/received.ts";
 import { KEY, serviceOf } from "../../support/service.ts";
 import { eventsOf, send } from "../posting.ts";

@@ -1,7 +1,7 @@
 import test from "ava";
 import fc from "fast-check";
 
-import { parseExactly } from "../../../src/ingest/protocols/json.ts";
+import { parseExactly } from "../../../src/ingest/kit/json.ts";
 import { objectsOf, type ReadObject } from "../../../src/ingest/protocols/splunk/objects.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { KEY, LOG, serviceOf } from "../../support/service.ts";

@@ -5,7 +5,7 @@ import type { UserId, LogKey } from "../../../src/events/event.ts";
 import { openElasticsearchDocuments } from "../../../src/catalog/documents/elasticsearch.ts";
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
-import { createSmtpMailer, type SmtpOptions } from "../../../src/mail/smtp.ts";
+import { createEmailChannel, type SmtpOptions } from "../../../pipelines/notify/channels/email.ts";
 import { startNotifier, type Notifier, type NotifierOptions } from "../../../pipelines/notify/notifier.ts";
 import type { StateDocuments } from "../../../pipelines/notify/state.ts";
 import type { Pipeline, PipelineOptions } from "../../../pipelines/runner.ts";
@@ -92,7 +92,7 @@ export async function startMailing(
   const notifier = await startNotifier({
     ...fixture.ports,
     documents: fixture.documents,
-    mailer: createSmtpMailer({ host: "127.0.0.1", port, secure: false, credentials: null, from, deadline_ms }),
+    channel: createEmailChannel({ host: "127.0.0.1", port, secure: false, credentials: null, from, deadline_ms }),
     log: SILENT,
     collect_ms: 50,
     interval_ms: 0,

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
-import { createSmtpMailer } from "../../../src/mail/smtp.ts";
+import { createEmailChannel } from "../../../pipelines/notify/channels/email.ts";
 import { startNotifier } from "../../../pipelines/notify/notifier.ts";
 import { startPipeline } from "../../../pipelines/runner.ts";
 import { openEmbedded, SILENT } from "../fixture.ts";
@@ -17,7 +17,7 @@ const pipeline = await startPipeline({ ...ports, log: SILENT, notices: true });
 const notifier = await startNotifier({
   ...ports,
   documents: await openSqliteDocuments({ file: join(folder, "notifications.sqlite") }),
-  mailer: createSmtpMailer({
+  channel: createEmailChannel({
     host: "127.0.0.1",
     port: Number(port),
     secure: false,

@@ -23,22 +23,6 @@ for (const address of [
   });
 }
 
-for (const [old, present] of [
-  ["#/shop?v=patterns&o=asc", "#/shop?view=patterns&order=old"],
-  ["#/shop?o=desc&q=GET+users", "#/shop?q=GET+users"],
-  ["#/shop/context/0123456789abcdef01234567?q=GET+events", "#/shop?q=GET+events&around=0123456789abcdef01234567"],
-  ["#/shop/first-run", "#/shop/start"],
-  ["#/~inbox?class=error", "#/inbox?class=error"],
-  ["#/~bookmarks", "#/bookmarks"],
-  ["#/~account", "#/you"],
-  ["#/~account/sessions", "#/you/sessions"],
-  ["#/~account/dead-letters", "#/service/dead-letters"],
-] as const) {
-  test(`the old link ${old} leads to ${present}`, (t) => {
-    t.is(formatPlace(parsePlace(old)), present);
-  });
-}
-
 test("a log named like a screen is a log", (t) => {
   t.like(parsePlace("#/account"), { screen: "search", log: "account" });
   t.like(parsePlace("#/start/start"), { screen: "first-run", log: "start" });

@@ -1,17 +1,17 @@
 import { LoggiaError } from "../../../errors.ts";
-import { SharedParts } from "../../amplification.ts";
-import type { SharedPart } from "../../amplification.ts";
-import type { FieldChoice } from "../choice.ts";
-import { eventOfAttributes } from "../document.ts";
-import { add, compactJson, flattenInto, put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { AT_ONCE_BYTES, isObject, objectIn, valueIn, withoutMark } from "../json.ts";
-import { tagIfCut } from "../line.ts";
-import { beginOf, filledLinesOf } from "../lines.ts";
-import { KEPT_BYTES, runOfValues } from "../long-json.ts";
-import { isPending, PENDING } from "../protocol.ts";
-import type { ReadEvent, Received } from "../protocol.ts";
-import { severityOf } from "../severity.ts";
+import { SharedParts } from "../../kit/amplification.ts";
+import type { SharedPart } from "../../kit/amplification.ts";
+import type { FieldChoice } from "../../kit/choice.ts";
+import { eventOfAttributes } from "../../kit/document.ts";
+import { add, compactJson, flattenInto, put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { AT_ONCE_BYTES, isObject, objectIn, valueIn, withoutMark } from "../../kit/json.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { beginOf, filledLinesOf } from "../../kit/text-lines.ts";
+import { KEPT_BYTES, runOfValues } from "../../kit/long-json.ts";
+import { isPending, PENDING } from "../../kit/steps.ts";
+import type { ReadEvent, Received } from "../../kit/endpoint.ts";
+import { severityOf } from "../../kit/severity.ts";
 
 type Log = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,7 @@
 import { LoggiaError } from "../../../errors.ts";
 import type { Failure } from "../../../http/errors.ts";
-import type { Endpoint, Protocol, ProtocolAnswer, Reading, Received } from "../protocol.ts";
+import type { Endpoint, ProtocolAnswer, Reading, Received } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeLogs, decodeText } from "./decode.ts";
 
 /** Matches the paths of the intake. Old clients put the key into the path. */
@@ -12,6 +13,7 @@ const TYPE = "application/json";
 /** Datadog's log intake: https://docs.datadoghq.com/api/latest/logs/ */
 export const DATADOG: Protocol = {
   name: "datadog",
+  page: "datadog.md",
   match(method, path): Endpoint | null {
     if (path === VALIDATE && (method === "GET" || method === "HEAD")) return KEY_CHECK;
     const match = method === "POST" ? PATH.exec(path) : null;

@@ -1,15 +1,15 @@
 import { LoggiaError } from "../../../errors.ts";
-import { SharedParts } from "../../amplification.ts";
-import type { FieldChoice } from "../choice.ts";
-import { eventOfDocument } from "../document.ts";
-import { isObject, parseExactly, withoutMark } from "../json.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { linesOf } from "../lines.ts";
-import type { TextLine } from "../lines.ts";
-import { readOnly } from "../long-json.ts";
-import { isPending, PENDING } from "../protocol.ts";
-import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
+import { SharedParts } from "../../kit/amplification.ts";
+import type { FieldChoice } from "../../kit/choice.ts";
+import { eventOfDocument } from "../../kit/document.ts";
+import { isObject, parseExactly, withoutMark } from "../../kit/json.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { linesOf } from "../../kit/text-lines.ts";
+import type { TextLine } from "../../kit/text-lines.ts";
+import { readOnly } from "../../kit/long-json.ts";
+import { isPending, PENDING } from "../../kit/steps.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
 
 /** Operations of the bulk API. */
 export const OPERATIONS = ["index", "create", "update", "delete"] as const;

@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../../errors.ts";
 import { decodeSegment } from "../../../http/segment.ts";
-import { isObject, parseBody } from "../json.ts";
-import type { Endpoint, PostEndpoint, ProtocolAnswer } from "../protocol.ts";
+import { isObject, parseBody } from "../../kit/json.ts";
+import type { Endpoint, PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
 import { failure, PRODUCT, typeOf } from "./respond.ts";
 
 const SEGMENT = /^\/([^/]+)$/;

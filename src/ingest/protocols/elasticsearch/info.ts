@@ -1,6 +1,16 @@
-import type { Asked, ProtocolAnswer } from "../protocol.ts";
-import { BODY_MAX_BYTES } from "../protocol.ts";
+import type { Asked, ProtocolAnswer } from "../../kit/endpoint.ts";
+import { BODY_MAX_BYTES } from "../../kit/endpoint.ts";
+import type { ProtocolSetting } from "../protocol.ts";
 import { PRODUCT } from "./respond.ts";
+
+/** The version reported to clients. All clients in use accept the standard. */
+export const VERSION_SETTING: ProtocolSetting = {
+  name: "LOGGIA_ELASTICSEARCH_VERSION",
+  standard: "8.19.0",
+  help: "version of Elasticsearch reported to producers that post by _bulk",
+  pattern: /^\d{1,2}\.\d{1,3}\.\d{1,3}$/,
+  allowed: "a version such as 8.19.0",
+};
 
 const TAGLINE = "You Know, for Search";
 const LICENSE = { status: "active", uid: "00000000-0000-0000-0000-000000000000", type: "basic", mode: "basic" };
@@ -66,13 +76,13 @@ export function infoOf(method: string, path: string): ((asked: Asked) => Protoco
   };
 }
 
-function banner({ settings: { elasticsearchVersion: number } }: Asked): object {
+function banner({ settings }: Asked): object {
   return {
     name: "loggia",
     cluster_name: "loggia",
     cluster_uuid: "loggia",
     version: {
-      number,
+      number: versionFrom(settings),
       build_flavor: "default",
       build_type: "tar",
       build_hash: "0",
@@ -84,6 +94,10 @@ function banner({ settings: { elasticsearchVersion: number } }: Asked): object {
     },
     tagline: TAGLINE,
   };
+}
+
+function versionFrom(settings: Asked["settings"]): string {
+  return settings.get(VERSION_SETTING.name) ?? VERSION_SETTING.standard;
 }
 
 function health(): object {
@@ -111,10 +125,10 @@ function nodes({ settings, headers }: Asked): object {
   return { _nodes: { total, successful: total, failed: 0 }, cluster_name: "loggia", nodes: found };
 }
 
-function nodeAt(address: string, { elasticsearchVersion: version }: Asked["settings"]): object {
+function nodeAt(address: string, settings: Asked["settings"]): object {
   return {
     name: "loggia",
-    version,
+    version: versionFrom(settings),
     build_flavor: "default",
     roles: ["data", "ingest", "master"],
     attributes: {},

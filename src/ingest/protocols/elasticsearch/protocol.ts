@@ -1,8 +1,9 @@
 import { decodeSegment } from "../../../http/segment.ts";
-import type { Endpoint, PostEndpoint, Protocol } from "../protocol.ts";
+import type { Endpoint, PostEndpoint } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeBulk, decodeOne } from "./decode.ts";
 import { indexEndpoint } from "./indices.ts";
-import { infoOf } from "./info.ts";
+import { infoOf, VERSION_SETTING } from "./info.ts";
 import { Actions, failure } from "./respond.ts";
 
 /** Matches a bulk path. Old clients add a type after the index. */
@@ -13,6 +14,8 @@ const DOCUMENT = /^\/(?<index>[^_/][^/]*)\/(?<api>_doc|_create)(?:\/(?<id>[^/]+)
 /** Elasticsearch's `_bulk` and document APIs, and the other APIs that its clients call. */
 export const ELASTICSEARCH: Protocol = {
   name: "elasticsearch",
+  page: "elasticsearch.md",
+  settings: [VERSION_SETTING],
   match(method, path): Endpoint | null {
     if (method === "POST" || method === "PUT") {
       const bulk = BULK.exec(path)?.groups;

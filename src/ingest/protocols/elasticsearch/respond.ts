@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { EventId } from "../../../events/id.ts";
 import type { Failure } from "../../../http/errors.ts";
-import type { Outcome, ProtocolAnswer } from "../protocol.ts";
+import type { Outcome, ProtocolAnswer } from "../../kit/endpoint.ts";
 import type { Action, Operation, Refusal } from "./decode.ts";
 
 /** Product header. Clients refuse servers whose responses lack it. */

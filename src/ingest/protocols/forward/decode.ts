@@ -1,17 +1,17 @@
 import { LoggiaError } from "../../../errors.ts";
 import type { FieldLimits } from "../../../events/limits.ts";
-import { USUAL } from "../choice.ts";
-import { eventOfText } from "../document.ts";
-import { FluentEntries } from "../fluent-entry.ts";
-import { decodeValue, textOfBytes } from "../msgpack.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { TEXT_KEPT_BYTES } from "../long-json.ts";
-import { endOfValue, headAt } from "../msgpack-scan.ts";
-import { shortValue } from "../msgpack-shorten.ts";
-import type { ShortValue } from "../msgpack-shorten.ts";
-import { PENDING } from "../protocol.ts";
-import type { ProducerEvent, ReadEvent } from "../protocol.ts";
+import { USUAL } from "../../kit/choice.ts";
+import { eventOfText } from "../../kit/document.ts";
+import { FluentEntries } from "../../kit/fluent-entry.ts";
+import { decodeValue, textOfBytes } from "../../kit/msgpack.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { TEXT_KEPT_BYTES } from "../../kit/long-json.ts";
+import { endOfValue, headAt } from "../../kit/msgpack-scan.ts";
+import { shortValue } from "../../kit/msgpack-shorten.ts";
+import type { ShortValue } from "../../kit/msgpack-shorten.ts";
+import { PENDING } from "../../kit/steps.ts";
+import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
 
 /** A message with its entries not decoded yet. */
 export type ForwardMessage = {

@@ -3,7 +3,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { hostname } from "node:os";
 
 import { LoggiaError } from "../../../errors.ts";
-import { decodeRaw } from "../msgpack.ts";
+import { decodeRaw } from "../../kit/msgpack.ts";
 
 const NONCE_BYTES = 16;
 const LONGEST = 1_024;

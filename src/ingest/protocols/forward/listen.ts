@@ -4,24 +4,25 @@ import { ClientGone, LoggiaError } from "../../../errors.ts";
 import { BodyBuffer } from "../../../http/body-buffer.ts";
 import type { BodyShare } from "../../../http/body-budget.ts";
 import { memoryNetworkOf } from "../../../ratelimit/address.ts";
-import { mostEventsOf } from "../../amplification.ts";
+import { mostEventsOf } from "../../kit/amplification.ts";
 import { noteRequest } from "../../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../../scheduling/yielding.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
 import { appendWithRetry } from "../../listeners/retry.ts";
 import { Sink } from "../../listeners/sink.ts";
 import { closeEvicted } from "../../listeners/stream.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
 import type { Connection, Stream, TcpTimes } from "../../listeners/tcp.ts";
-import { decompress } from "../inflate.ts";
-import { Scan } from "../msgpack-scan.ts";
-import { BODY_MAX_BYTES } from "../protocol.ts";
-import type { ReadEvent, Reading } from "../protocol.ts";
-import { NOT_YET } from "../msgpack-scan.ts";
-import { runSteps } from "../steps.ts";
-import { storeEvents } from "../store.ts";
+import { decompress } from "../../kit/inflate.ts";
+import { Scan } from "../../kit/msgpack-scan.ts";
+import { BODY_MAX_BYTES } from "../../kit/endpoint.ts";
+import type { ReadEvent, Reading } from "../../kit/endpoint.ts";
+import { NOT_YET } from "../../kit/msgpack-scan.ts";
+import { runSteps } from "../../kit/steps.ts";
+import { storeEvents } from "../../append/store-events.ts";
 import { eventsOf, readMessage, malformedEvent } from "./decode.ts";
 import type { ForwardMessage } from "./decode.ts";
 import { Handshake } from "./handshake.ts";
@@ -36,6 +37,23 @@ const AT_ONCE = 64;
 /** Size limit of a message before the client has proved that it knows the shared key. */
 const PING_BYTES = 4_096;
 
+/** Fluent forward over TCP. Its addresses may contain a shared key. */
+export const FORWARD_SOCKETS: SocketProtocol = {
+  title: "Fluent forward",
+  setting: {
+    name: "LOGGIA_FORWARD",
+    standard: "",
+    help: "Fluent forward: tcp://host:port/log, several with commas (docs/producers/forward.md)",
+    secret: true,
+  },
+  syntax: {
+    transports: ["tcp"],
+    routes: { parameters: ["shared_key"], keyed: false, example: "tcp://127.0.0.1:24224/log" },
+  },
+  metrics: { tcp: "forward" },
+  listen: listenForForward,
+};
+
 /** Listens for Fluent forward at one address. @throws StartError if it cannot listen */
 export function listenForForward(
   socket: SocketSettings,
@@ -43,9 +61,7 @@ export function listenForForward(
   times?: TcpTimes,
 ): Promise<Listening> {
   return listenTcp(socket, {
-    title: "Fluent forward",
-    setting: "LOGGIA_FORWARD",
-    name: "forward",
+    protocol: FORWARD_SOCKETS,
     context,
     isAcknowledged: true,
     open: (connection) => new ForwardStream(connection, context),

@@ -1,17 +1,17 @@
 import { LoggiaError } from "../../../errors.ts";
-import type { FieldChoice } from "../choice.ts";
-import { eventOfAttributes } from "../document.ts";
-import { flattenInto } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { AT_ONCE_BYTES, isObject, parseExactly, withoutMark } from "../json.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { filledLinesOf } from "../lines.ts";
-import { readOnly } from "../long-json.ts";
-import { isPending, PENDING } from "../protocol.ts";
-import type { ProducerEvent, ReadEvent } from "../protocol.ts";
-import { severityOf } from "../severity.ts";
-import { readGivenTime } from "../times.ts";
+import type { FieldChoice } from "../../kit/choice.ts";
+import { eventOfAttributes } from "../../kit/document.ts";
+import { flattenInto } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { AT_ONCE_BYTES, isObject, parseExactly, withoutMark } from "../../kit/json.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { filledLinesOf } from "../../kit/text-lines.ts";
+import { readOnly } from "../../kit/long-json.ts";
+import { isPending, PENDING } from "../../kit/steps.ts";
+import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
+import { severityOf } from "../../kit/severity.ts";
+import { readGivenTime } from "../../kit/times.ts";
 
 /**
  * Decodes a body of one message, or of one message per line.

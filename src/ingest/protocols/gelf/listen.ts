@@ -4,6 +4,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { Frame } from "../../listeners/frames.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
 import { FrameStream } from "../../listeners/stream.ts";
 import type { KeyedEvent } from "../../listeners/stream.ts";
 import type { ListenerTally } from "../../listeners/tally.ts";
@@ -11,14 +12,14 @@ import { listenTcp } from "../../listeners/tcp.ts";
 import type { TcpTimes } from "../../listeners/tcp.ts";
 import { listenUdp } from "../../listeners/udp.ts";
 import type { DatagramReader } from "../../listeners/udp.ts";
-import { USUAL } from "../choice.ts";
-import { eventOfText } from "../document.ts";
-import { decompress, encodingOfContent } from "../inflate.ts";
-import type { Steps } from "../json-scanner.ts";
-import { CUT_TAG } from "../line.ts";
-import { TEXT_KEPT_BYTES } from "../long-json.ts";
-import { isPending } from "../protocol.ts";
-import type { ProducerEvent } from "../protocol.ts";
+import { USUAL } from "../../kit/choice.ts";
+import { eventOfText } from "../../kit/document.ts";
+import { decompress, encodingOfContent } from "../../kit/inflate.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { CUT_TAG } from "../../kit/cut-tag.ts";
+import { TEXT_KEPT_BYTES } from "../../kit/long-json.ts";
+import { isPending } from "../../kit/steps.ts";
+import type { ProducerEvent } from "../../kit/endpoint.ts";
 import { Chunks } from "./chunks.ts";
 import { decodeGelf } from "./decode.ts";
 
@@ -27,16 +28,30 @@ const MESSAGE_BYTES = 1024 * 1024;
 const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: true, counted: false });
 /** Limit of the decompressed size of a message. */
 const INFLATED_BYTES = 2 * 1024 * 1024;
-const NAMES = Object.freeze({ title: "GELF", setting: "LOGGIA_GELF" });
+
+/** GELF over UDP and TCP. */
+export const GELF_SOCKETS: SocketProtocol = {
+  title: "GELF",
+  setting: {
+    name: "LOGGIA_GELF",
+    standard: "",
+    help: "GELF: udp://host:port/log, tcp://…, several with commas (docs/producers/gelf.md)",
+  },
+  syntax: {
+    transports: ["udp", "tcp"],
+    routes: { parameters: [], keyed: false, example: "udp://127.0.0.1:12201/log" },
+  },
+  metrics: { tcp: "gelf_tcp", udp: "gelf_udp" },
+  listen: listenForGelf,
+};
 
 /** Listens for GELF at one address. @throws StartError if it cannot listen */
 export function listenForGelf(socket: SocketSettings, context: ListenerContext, times?: TcpTimes): Promise<Listening> {
   if (socket.transport === "udp") {
-    return listenUdp(socket, { ...NAMES, name: "gelf_udp", context, open: (_route, tally) => datagrams(tally) });
+    return listenUdp(socket, { protocol: GELF_SOCKETS, context, open: (_route, tally) => datagrams(tally) });
   }
   return listenTcp(socket, {
-    ...NAMES,
-    name: "gelf_tcp",
+    protocol: GELF_SOCKETS,
     context,
     open: (connection) => new FrameStream(FRAMES, (frame) => readMessage(frame, connection.tally), connection, context),
     ...(times !== undefined && { times }),

@@ -1,15 +1,19 @@
 import type { Failure } from "../../../http/errors.ts";
-import type { PostEndpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
+import type { PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeGelf } from "./decode.ts";
+import { GELF_SOCKETS } from "./listen.ts";
 
 const TYPE = "application/json";
 
 /**
- * GELF over HTTP, as implemented by Graylog:
+ * GELF over HTTP, UDP and TCP, as implemented by Graylog:
  * https://go2docs.graylog.org/current/getting_in_log_data/gelf.html
  */
 export const GELF: Protocol = {
   name: "gelf",
+  page: "gelf.md",
+  sockets: GELF_SOCKETS,
   match: (method, path) => (method === "POST" && path === "/gelf" ? ENDPOINT : null),
 };
 

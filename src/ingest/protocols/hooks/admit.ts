@@ -1,23 +1,19 @@
 import type { IncomingMessage } from "node:http";
 
-import type { Catalog, ReceivingHook } from "../../../catalog/catalog.ts";
+import type { ReceivingHook } from "../../../catalog/catalog.ts";
 import { READY_HOOKS } from "../../../catalog/hook-checks.ts";
 import { hookNotFound } from "../../../catalog/hooks.ts";
 import { LoggiaError } from "../../../errors.ts";
 import { HOST_CLOCK } from "../../../events/clock.ts";
-import type { PostClock } from "../../../events/clock.ts";
 import { parseLogKey } from "../../../events/event.ts";
 import type { LogKey } from "../../../events/event.ts";
 import { receiveSent } from "../../../http/body.ts";
-import type { BodyShare } from "../../../http/body-budget.ts";
 import { memoryNetworkOf } from "../../../ratelimit/address.ts";
-import type { RateLimiter } from "../../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../../ratelimit/guesses.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
-import type { IngestMemory } from "../../ingest-memory.ts";
-import { authorizeByKey } from "../authorize.ts";
+import type { Admitted, AdmitOptions, GivenKey } from "../../kit/admission.ts";
+import { authorizeByKey } from "../../kit/authorize.ts";
 import { hasSignature, verifierOf } from "./decoy.ts";
-import type { KnownSenders } from "./known-senders.ts";
 import { isSigned, signatureOf, type Signed } from "./signatures.ts";
 
 /** Size limit of bodies read before they are authenticated. GitHub's have at most 25 MB. */
@@ -28,28 +24,8 @@ const LEAST_BYTES_S = 64 * 1024;
 /** Shorter secrets are considered guessable, because people choose them. */
 const UNGUESSABLE_CHARACTERS = 32;
 
-export type AdmitOptions = {
-  readonly catalog: Catalog;
-  readonly limiter: RateLimiter;
-  readonly clock?: PostClock;
-  /** Memory of bodies that are not authenticated yet. */
-  readonly memory: Pick<IngestMemory, "unverified" | "proven">;
-  readonly knownSenders: KnownSenders;
-};
-
-/** Identity of an admitted request. */
-export type Admitted = {
-  readonly log: LogKey;
-  /** Id of the API key, or a name for the signed hook. */
-  readonly id: string;
-  /** The configured hook; null for a hook that works without configuration. */
-  readonly hook: ReceivingHook | null;
-  /** The body with its memory, if it was read to verify its signature. The caller releases it. */
-  readonly received: { readonly sent: Buffer; readonly share: BodyShare } | null;
-};
-
-/** A request to a hook. `key`: its API key; "" if there is none. */
-type HookRequest = { readonly name: string; readonly logOfPath: string | null; readonly key: string };
+/** A request to a hook, by its name. */
+type HookRequest = GivenKey & { readonly name: string };
 
 /**
  * Admits a request to a hook: by its signature if the hook has a secret, otherwise by an API key.

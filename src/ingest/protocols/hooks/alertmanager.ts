@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 
 import { LoggiaError } from "../../../errors.ts";
-import { SharedParts } from "../../amplification.ts";
-import { flattenInto, put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { isObject } from "../json.ts";
-import { CUT_TAG, tagIfCut } from "../line.ts";
-import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
-import { severityOf } from "../severity.ts";
-import { timeOf } from "../times.ts";
+import { SharedParts } from "../../kit/amplification.ts";
+import { flattenInto, put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { isObject } from "../../kit/json.ts";
+import { CUT_TAG, tagIfCut } from "../../kit/cut-tag.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
+import { severityOf } from "../../kit/severity.ts";
+import { timeOf } from "../../kit/times.ts";
 import { at, itemsOf, objectOf, textAt, textOf, MAX_COMMON_LENGTH } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 

@@ -1,15 +1,15 @@
 import type { AttributeValue } from "../../../events/attributes.ts";
 import { HIGHEST_LIMITS } from "../../../events/limits.ts";
-import { SharedParts } from "../../amplification.ts";
-import type { SharedPart } from "../../amplification.ts";
+import { SharedParts } from "../../kit/amplification.ts";
+import type { SharedPart } from "../../kit/amplification.ts";
 import { parseTemplate } from "../../../catalog/hook-template.ts";
 import type { Path, Pattern, Template, TemplateField, TemplateSource } from "../../../catalog/hook-template.ts";
-import { compactJson, flattenInto, put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { CUT_TAG, tagIfCut } from "../line.ts";
-import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
-import { severityOf } from "../severity.ts";
-import { isTimeExpected, timeOf } from "../times.ts";
+import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { CUT_TAG, tagIfCut } from "../../kit/cut-tag.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
+import { severityOf } from "../../kit/severity.ts";
+import { isTimeExpected, timeOf } from "../../kit/times.ts";
 import { follow, headerOf, itemsOf, payloadOf, textOf, MAX_COMMON_LENGTH } from "./payload.ts";
 
 /** Length limit of one value in a field: a character has at most two units. */

@@ -1,5 +1,5 @@
-import type { Severity } from "../severity.ts";
-import { severityOf } from "../severity.ts";
+import type { Severity } from "../../kit/severity.ts";
+import { severityOf } from "../../kit/severity.ts";
 import { at, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 

@@ -1,9 +1,9 @@
-import { flattenInto } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { isObject } from "../json.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import type { ReadEvent, Received } from "../protocol.ts";
+import { flattenInto } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { isObject } from "../../kit/json.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import type { ReadEvent, Received } from "../../kit/endpoint.ts";
 import { sentenceOf } from "./github-sentences.ts";
 import { headerOf, itemsOf, objectOf, textAt } from "./payload.ts";
 import type { Fields, Payload } from "./payload.ts";

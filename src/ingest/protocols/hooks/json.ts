@@ -1,8 +1,8 @@
 import { LoggiaError } from "../../../errors.ts";
-import { eventOfDocument, eventOfText } from "../document.ts";
-import { isObject } from "../json.ts";
-import { tagIfCut } from "../line.ts";
-import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
+import { eventOfDocument, eventOfText } from "../../kit/document.ts";
+import { isObject } from "../../kit/json.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
 import { itemsOf, payloadOf, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 

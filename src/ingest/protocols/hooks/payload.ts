@@ -1,14 +1,14 @@
 import { LoggiaError } from "../../../errors.ts";
 import { parseForm } from "../../../http/form.ts";
-import { compactJson } from "../flatten.ts";
-import { AT_ONCE_BYTES, isObject, parseBody, withoutMark } from "../json.ts";
-import { STEP_BYTES } from "../json-scanner.ts";
-import type { Steps } from "../json-scanner.ts";
-import { elementsAt, readOnly, TEXT_KEPT_BYTES } from "../long-json.ts";
-import type { LongValue } from "../long-json.ts";
-import { indexIn } from "../lines.ts";
-import { PENDING } from "../protocol.ts";
-import type { Pending, Received } from "../protocol.ts";
+import { compactJson } from "../../kit/flatten.ts";
+import { AT_ONCE_BYTES, isObject, parseBody, withoutMark } from "../../kit/json.ts";
+import { STEP_BYTES } from "../../kit/json-scanner.ts";
+import type { Steps, Pending } from "../../kit/steps.ts";
+import { elementsAt, readOnly, TEXT_KEPT_BYTES } from "../../kit/long-json.ts";
+import type { LongValue } from "../../kit/long-json.ts";
+import { indexIn } from "../../kit/text-lines.ts";
+import { PENDING } from "../../kit/steps.ts";
+import type { Received } from "../../kit/endpoint.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

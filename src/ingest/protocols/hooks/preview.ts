@@ -1,10 +1,10 @@
 import type { HookPreview, HookRequest, PreviewedEvent } from "../../../catalog/hook-preview.ts";
 import type { FieldLimits } from "../../../events/limits.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
-import { choiceOf } from "../choice.ts";
-import { lineOf } from "../line.ts";
-import type { CutLine } from "../line.ts";
-import { PENDING } from "../protocol.ts";
+import { choiceOf } from "../../kit/choice.ts";
+import { fittedLine } from "../../append/fitted-line.ts";
+import type { CutLine } from "../../append/fitted-line.ts";
+import { PENDING } from "../../kit/steps.ts";
 import { decodeHook } from "./protocol.ts";
 
 /** Further events are not decoded. */
@@ -33,7 +33,7 @@ export async function previewHook(
     if (event === PENDING) continue;
     if ("fault" in event) fault ??= event.fault;
     else if (events.length === MOST_EVENTS) return { events, more: true, fault };
-    else events.push(eventOf(lineOf(event, { ...options, tags: choice.tags })));
+    else events.push(eventOf(fittedLine(event, { ...options, tags: choice.tags })));
   }
   return { events, more: false, fault };
 }

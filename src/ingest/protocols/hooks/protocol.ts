@@ -2,8 +2,10 @@ import type { HookKind, HookSettings } from "../../../catalog/catalog.ts";
 import { READY_HOOKS } from "../../../catalog/hook-checks.ts";
 import { LoggiaError } from "../../../errors.ts";
 import type { Failure } from "../../../http/errors.ts";
-import { PENDING } from "../protocol.ts";
-import type { Endpoint, Outcome, PostEndpoint, Protocol, ProtocolAnswer, ReadEvent, Received } from "../protocol.ts";
+import { PENDING } from "../../kit/steps.ts";
+import type { Endpoint, Outcome, PostEndpoint, ProtocolAnswer, ReadEvent, Received } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
+import { admitHook } from "./admit.ts";
 import { decodeAlerts } from "./alertmanager.ts";
 import { fillTemplate } from "./fill.ts";
 import { decodeGithub } from "./github.ts";
@@ -17,6 +19,7 @@ const TYPE = "application/json; charset=utf-8";
 /** Webhooks of services that post in their own forms. */
 export const HOOKS: Protocol = {
   name: "hooks",
+  page: "webhooks.md",
   match(method, path): Endpoint | null {
     const name = method === "POST" || method === "PUT" ? PATH.exec(path)?.groups?.["name"] : undefined;
     return name === undefined ? null : endpoint(name.toLowerCase());
@@ -26,7 +29,7 @@ export const HOOKS: Protocol = {
 function endpoint(name: string): PostEndpoint {
   return {
     kind: "post",
-    hook: name,
+    admit: (request, given, peer, options) => admitHook(request, { ...given, name }, peer, options),
     read(received) {
       let duplicates = 0;
       return {

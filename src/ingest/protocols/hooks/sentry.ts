@@ -1,10 +1,10 @@
-import { flattenInto, put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { isObject } from "../json.ts";
-import { tagIfCut } from "../line.ts";
-import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
-import { severityOf } from "../severity.ts";
-import { timeOf } from "../times.ts";
+import { flattenInto, put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { isObject } from "../../kit/json.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
+import { severityOf } from "../../kit/severity.ts";
+import { timeOf } from "../../kit/times.ts";
 import { at, headerOf, objectOf, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 

@@ -1,15 +1,15 @@
 import { LoggiaError } from "../../../errors.ts";
-import type { FieldChoice } from "../choice.ts";
-import { eventOfAttributes } from "../document.ts";
-import { add } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { KEPT_BYTES } from "../long-json.ts";
-import { PENDING } from "../protocol.ts";
-import type { ReadEvent } from "../protocol.ts";
-import { severityOf } from "../severity.ts";
-import { readGivenTime } from "../times.ts";
+import type { FieldChoice } from "../../kit/choice.ts";
+import { eventOfAttributes } from "../../kit/document.ts";
+import { add } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { KEPT_BYTES } from "../../kit/long-json.ts";
+import { PENDING } from "../../kit/steps.ts";
+import type { ReadEvent } from "../../kit/endpoint.ts";
+import { severityOf } from "../../kit/severity.ts";
+import { readGivenTime } from "../../kit/times.ts";
 
 const LINE_END = 10;
 const EQUALS = 61;

@@ -1,5 +1,6 @@
 import type { Failure } from "../../../http/errors.ts";
-import type { PostEndpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
+import type { PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeJournal, ENTRY_MAX_BYTES, EntrySplitter } from "./decode.ts";
 
 const TYPE = "text/plain; charset=utf-8";
@@ -10,6 +11,7 @@ const TYPE = "text/plain; charset=utf-8";
  */
 export const JOURNALD: Protocol = {
   name: "journald",
+  page: "journald.md",
   match: (method, path) => (method === "POST" && path === "/upload" ? ENDPOINT : null),
 };
 

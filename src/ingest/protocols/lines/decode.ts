@@ -1,16 +1,16 @@
 import { LoggiaError } from "../../../errors.ts";
-import { USUAL } from "../choice.ts";
-import type { FieldChoice } from "../choice.ts";
-import { eventOfDocument, eventOfText } from "../document.ts";
-import { isObject, parseExactly, withoutMark } from "../json.ts";
-import { JsonScanner } from "../json-scanner.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { beginOf, filledLinesOf, indexIn, LINE_FEED } from "../lines.ts";
-import type { TextLine } from "../lines.ts";
-import { readOnly, runOfValues } from "../long-json.ts";
-import { isPending } from "../protocol.ts";
-import type { ProducerEvent, ReadEvent } from "../protocol.ts";
+import { USUAL } from "../../kit/choice.ts";
+import type { FieldChoice } from "../../kit/choice.ts";
+import { eventOfDocument, eventOfText } from "../../kit/document.ts";
+import { isObject, parseExactly, withoutMark } from "../../kit/json.ts";
+import { JsonScanner } from "../../kit/json-scanner.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { beginOf, filledLinesOf, indexIn, LINE_FEED } from "../../kit/text-lines.ts";
+import type { TextLine } from "../../kit/text-lines.ts";
+import { readOnly, runOfValues } from "../../kit/long-json.ts";
+import { isPending } from "../../kit/steps.ts";
+import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
 
 /** `{` and `[`. */
 const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);

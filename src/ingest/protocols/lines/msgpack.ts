@@ -1,15 +1,16 @@
 import { LoggiaError } from "../../../errors.ts";
-import { FluentEntries } from "../fluent-entry.ts";
-import { isObject } from "../json.ts";
-import { decodeValue } from "../msgpack.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { endOfValue, headAt } from "../msgpack-scan.ts";
-import type { Head } from "../msgpack-scan.ts";
-import { shortValue } from "../msgpack-shorten.ts";
-import type { ShortValue } from "../msgpack-shorten.ts";
-import { BODY_MAX_BYTES, isPending, PENDING } from "../protocol.ts";
-import type { Pending, ReadEvent, Received } from "../protocol.ts";
+import { FluentEntries } from "../../kit/fluent-entry.ts";
+import { isObject } from "../../kit/json.ts";
+import { decodeValue } from "../../kit/msgpack.ts";
+import type { Steps, Pending } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { endOfValue, headAt } from "../../kit/msgpack-scan.ts";
+import type { Head } from "../../kit/msgpack-scan.ts";
+import { shortValue } from "../../kit/msgpack-shorten.ts";
+import type { ShortValue } from "../../kit/msgpack-shorten.ts";
+import { BODY_MAX_BYTES } from "../../kit/endpoint.ts";
+import { isPending, PENDING } from "../../kit/steps.ts";
+import type { ReadEvent, Received } from "../../kit/endpoint.ts";
 
 /**
  * Decodes consecutive MessagePack values: records, entries of a time and a record as Fluent Bit

@@ -1,8 +1,10 @@
 import type { Failure } from "../../../http/errors.ts";
-import { SharedParts } from "../../amplification.ts";
-import { tagIfCut } from "../line.ts";
-import type { Outcome, PostEndpoint, Protocol, ProtocolAnswer, ReadEvent, Received } from "../protocol.ts";
+import { SharedParts } from "../../kit/amplification.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import type { Outcome, PostEndpoint, ProtocolAnswer, ReadEvent, Received } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeLines } from "./decode.ts";
+import { LINE_SOCKETS } from "./listen.ts";
 import { decodeMessagePack } from "./msgpack.ts";
 
 const PATH = "/lines";
@@ -16,6 +18,8 @@ const TYPE = "application/json; charset=utf-8";
  */
 export const LINES: Protocol = {
   name: "lines",
+  page: "lines.md",
+  sockets: LINE_SOCKETS,
   match: (method, path) => (path === PATH && (method === "POST" || method === "PUT") ? ENDPOINT : null),
 };
 

@@ -1,5 +1,6 @@
 import type { Failure } from "../../../http/errors.ts";
-import type { PostEndpoint, Protocol, ProtocolAnswer } from "../protocol.ts";
+import type { PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeJson, decodeProtobuf } from "./decode.ts";
 
 const PATHS: ReadonlySet<string> = new Set(["/loki/api/v1/push", "/api/prom/push"]);
@@ -12,6 +13,7 @@ const TEXT_TYPE = "text/plain; charset=utf-8";
  */
 export const LOKI: Protocol = {
   name: "loki",
+  page: "loki.md",
   match(method, path) {
     if (path === "/ready" && (method === "GET" || method === "HEAD")) return READY;
     return method === "POST" && PATHS.has(path) ? ENDPOINT : null;

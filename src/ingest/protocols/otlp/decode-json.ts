@@ -1,11 +1,11 @@
 import { LoggiaError } from "../../../errors.ts";
-import type { SharedPart } from "../../amplification.ts";
-import { compactJson, flattenInto, put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { AT_ONCE_BYTES, isObject, valueIn, withoutMark } from "../json.ts";
-import { JsonScanner, malformedJson } from "../json-scanner.ts";
-import { readValue, runOfValues } from "../long-json.ts";
-import type { ReadEvent } from "../protocol.ts";
+import type { SharedPart } from "../../kit/amplification.ts";
+import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { AT_ONCE_BYTES, isObject, valueIn, withoutMark } from "../../kit/json.ts";
+import { JsonScanner, malformedJson } from "../../kit/json-scanner.ts";
+import { readValue, runOfValues } from "../../kit/long-json.ts";
+import type { ReadEvent } from "../../kit/endpoint.ts";
 import { readBodyValue, readRecordTime, Records } from "./record.ts";
 import type { Exported, LogRecord } from "./record.ts";
 

@@ -1,10 +1,10 @@
-import type { SharedPart } from "../../amplification.ts";
-import { add, flattenInto, put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import type { Steps } from "../json-scanner.ts";
-import { FIXED32, FIXED64, LENGTH, ProtobufReader, VARINT } from "../protobuf.ts";
-import { PENDING } from "../protocol.ts";
-import type { ReadEvent } from "../protocol.ts";
+import type { SharedPart } from "../../kit/amplification.ts";
+import { add, flattenInto, put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { FIXED32, FIXED64, LENGTH, ProtobufReader, VARINT } from "../../kit/protobuf.ts";
+import { PENDING } from "../../kit/steps.ts";
+import type { ReadEvent } from "../../kit/endpoint.ts";
 import { NO_TIME, readBodyValue, readRecordTime, Records } from "./record.ts";
 import type { Exported, LogRecord } from "./record.ts";
 

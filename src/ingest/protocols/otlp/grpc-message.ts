@@ -5,8 +5,8 @@ import { quote } from "../../../events/quote.ts";
 import type { ReceivedBody } from "../../../http/body.ts";
 import { BodyBuffer } from "../../../http/body-buffer.ts";
 import type { BodyShare } from "../../../http/body-budget.ts";
-import { decompress, mostInflated } from "../inflate.ts";
-import { BODY_MAX_BYTES } from "../protocol.ts";
+import { decompress, mostInflated } from "../../kit/inflate.ts";
+import { BODY_MAX_BYTES } from "../../kit/endpoint.ts";
 
 /** Size of the head: a flag, and the length of the message. */
 const HEAD_BYTES = 5;

@@ -17,10 +17,11 @@ import { listenOn } from "../../../http/listen.ts";
 import { noteRequest } from "../../../scheduling/cooperative.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
-import { authorizeByKey } from "../authorize.ts";
-import { choiceOf } from "../choice.ts";
-import { keyOfRequest } from "../credentials.ts";
-import { storeEvents } from "../store.ts";
+import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
+import { authorizeByKey } from "../../kit/authorize.ts";
+import { choiceOf } from "../../kit/choice.ts";
+import { keyOfRequest } from "../../kit/credentials.ts";
+import { storeEvents } from "../../append/store-events.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 import { framed, receiveMessage } from "./grpc-message.ts";
 import { ANSWER, failureOf, SUCCESS } from "./grpc-status.ts";
@@ -45,6 +46,22 @@ const SETTINGS = { maxConcurrentStreams: 64, maxHeaderListSize: 16 * 1024, enabl
 const SESSION_MB = 4;
 const REFUSED_MS = 1_000;
 
+/** OpenTelemetry logs over gRPC. The keys of requests select the logs. */
+export const GRPC_SOCKETS: SocketProtocol = {
+  title: "OTLP over gRPC",
+  setting: {
+    name: "LOGGIA_OTLP_GRPC",
+    standard: "",
+    help: "address for OTLP logs over gRPC, host:port, usually port 4317 (docs/producers/otlp.md)",
+  },
+  syntax: {
+    transports: ["tcp"],
+    routes: null,
+  },
+  metrics: { tcp: "otlp_grpc" },
+  listen: listenForGrpc,
+};
+
 /** Listens for OpenTelemetry logs over gRPC. @throws StartError if it cannot listen */
 export async function listenForGrpc(
   socket: SocketSettings,
@@ -67,7 +84,7 @@ class GrpcListener {
   constructor(context: ListenerContext, times: GrpcTimes) {
     this.#context = context;
     this.#times = times;
-    this.#tally = context.tallyOf("otlp_grpc");
+    this.#tally = context.tallyOf(GRPC_SOCKETS.metrics.tcp!);
     this.#server = createServer({ settings: SETTINGS, maxSessionMemory: SESSION_MB });
     const isAnswering = (socket: Socket): boolean => this.#calls.has(peerOf(socket));
     shedConnections(this.#server, context.connections, isAnswering, () => this.#tally.add("refused"));
@@ -81,7 +98,10 @@ class GrpcListener {
   }
 
   async listen(address: SocketSettings): Promise<Listening> {
-    const listening = await listenOn(this.#server, address, { name: "OTLP over gRPC", setting: "LOGGIA_OTLP_GRPC" });
+    const listening = await listenOn(this.#server, address, {
+      name: GRPC_SOCKETS.title,
+      setting: GRPC_SOCKETS.setting.name,
+    });
     // Accepting failed for lack of descriptors. Without a handler, this would end the process.
     this.#server.on("error", () => this.#tally.add("refused"));
     return { ...listening, close: () => this.#close() };

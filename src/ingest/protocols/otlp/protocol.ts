@@ -1,16 +1,20 @@
 import { LoggiaError } from "../../../errors.ts";
 import { quote } from "../../../events/quote.ts";
-import type { PostEndpoint, Protocol } from "../protocol.ts";
+import type { PostEndpoint } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeJson } from "./decode-json.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
+import { GRPC_SOCKETS } from "./grpc.ts";
 import { encodingOf, failure, success } from "./respond.ts";
 
 const PATHS: ReadonlySet<string> = new Set(["/v1/logs", "/otlp/v1/logs"]);
 const NOTHING = Buffer.alloc(0);
 
-/** OpenTelemetry logs over HTTP, in protobuf and JSON: https://opentelemetry.io/docs/specs/otlp/ */
+/** OpenTelemetry logs over HTTP, in protobuf and JSON, and over gRPC: https://opentelemetry.io/docs/specs/otlp/ */
 export const OTLP: Protocol = {
   name: "otlp",
+  page: "otlp.md",
+  sockets: GRPC_SOCKETS,
   match: (method, path) => (method === "POST" && PATHS.has(path) ? ENDPOINT : null),
 };
 

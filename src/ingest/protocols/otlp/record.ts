@@ -1,14 +1,14 @@
-import { SharedParts } from "../../amplification.ts";
-import type { SharedPart } from "../../amplification.ts";
-import type { FieldChoice } from "../choice.ts";
-import { eventOfAttributes } from "../document.ts";
-import { compactJson, flattenInto, put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { tagIfCut } from "../line.ts";
-import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
-import { severityOf, severityOfOtel } from "../severity.ts";
-import { digitsOf, readGivenTime } from "../times.ts";
-import type { GivenTime } from "../times.ts";
+import { SharedParts } from "../../kit/amplification.ts";
+import type { SharedPart } from "../../kit/amplification.ts";
+import type { FieldChoice } from "../../kit/choice.ts";
+import { eventOfAttributes } from "../../kit/document.ts";
+import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
+import { severityOf, severityOfOtel } from "../../kit/severity.ts";
+import { digitsOf, readGivenTime } from "../../kit/times.ts";
+import type { GivenTime } from "../../kit/times.ts";
 
 /** An export request. */
 export type Exported = Pick<Received, "body" | "choice" | "sent_bytes" | "limits">;

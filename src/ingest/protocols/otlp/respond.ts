@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import type { Failure } from "../../../http/errors.ts";
-import type { Outcome, ProtocolAnswer } from "../protocol.ts";
+import type { Outcome, ProtocolAnswer } from "../../kit/endpoint.ts";
 import { lengthField, textField, varintField } from "./write.ts";
 
 /** The two encodings of OTLP. Responses use that of the request. */

@@ -1,17 +1,17 @@
 import { LoggiaError } from "../../../errors.ts";
-import { SharedParts } from "../../amplification.ts";
-import type { FieldChoice } from "../choice.ts";
-import { eventOfAttributes, isStream } from "../document.ts";
-import { compactJson, flattenInto, put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { isObject, objectIn, withoutMark } from "../json.ts";
-import type { Steps } from "../json-scanner.ts";
-import { tagIfCut } from "../line.ts";
-import { beginOf, filledLinesOf, indexIn, lineOfBytes } from "../lines.ts";
-import type { TextLine } from "../lines.ts";
-import { isPending } from "../protocol.ts";
-import type { ProducerEvent, ReadEvent, Received } from "../protocol.ts";
-import { readGivenTime } from "../times.ts";
+import { SharedParts } from "../../kit/amplification.ts";
+import type { FieldChoice } from "../../kit/choice.ts";
+import { eventOfAttributes, isStream } from "../../kit/document.ts";
+import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { isObject, objectIn, withoutMark } from "../../kit/json.ts";
+import type { Steps } from "../../kit/steps.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { beginOf, filledLinesOf, indexIn, lineOfBytes } from "../../kit/text-lines.ts";
+import type { TextLine } from "../../kit/text-lines.ts";
+import { isPending } from "../../kit/steps.ts";
+import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
+import { readGivenTime } from "../../kit/times.ts";
 import { isRunOfObjects, objectsOf, slicesOf } from "./objects.ts";
 
 /** Error for an object whose event is missing or blank. */

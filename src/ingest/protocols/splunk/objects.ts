@@ -1,10 +1,9 @@
 import { LoggiaError } from "../../../errors.ts";
-import { AT_ONCE_BYTES, withoutMark } from "../json.ts";
-import { JsonScanner, malformedJson, STEP_BYTES } from "../json-scanner.ts";
-import { readValue } from "../long-json.ts";
-import type { Steps } from "../json-scanner.ts";
-import { PENDING } from "../protocol.ts";
-import type { Pending } from "../protocol.ts";
+import { AT_ONCE_BYTES, withoutMark } from "../../kit/json.ts";
+import { JsonScanner, malformedJson, STEP_BYTES } from "../../kit/json-scanner.ts";
+import { readValue } from "../../kit/long-json.ts";
+import type { Steps, Pending } from "../../kit/steps.ts";
+import { PENDING } from "../../kit/steps.ts";
 
 const [OPEN, OPEN_LIST, CLOSE_LIST, COMMA] = [0x7b, 0x5b, 0x5d, 0x2c];
 

@@ -1,5 +1,6 @@
-import { parseBody, isObject } from "../json.ts";
-import type { Endpoint, PostEndpoint, Protocol, ProtocolAnswer, Reading, Received } from "../protocol.ts";
+import { parseBody, isObject } from "../../kit/json.ts";
+import type { Endpoint, PostEndpoint, ProtocolAnswer, Reading, Received } from "../../kit/endpoint.ts";
+import type { Protocol } from "../protocol.ts";
 import { decodeEvents, decodeRaw } from "./decode.ts";
 import { answer, failure } from "./respond.ts";
 
@@ -10,6 +11,7 @@ const ACK_IDS = 2 ** 48;
 /** Splunk's HTTP event collector. */
 export const SPLUNK: Protocol = {
   name: "splunk",
+  page: "splunk.md",
   match(method, path): Endpoint | null {
     const match = COLLECTOR.exec(path);
     if (match === null) return null;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import type { Failure } from "../../../http/errors.ts";
-import type { ProtocolAnswer } from "../protocol.ts";
+import type { ProtocolAnswer } from "../../kit/endpoint.ts";
 import { BadEvent, NoData } from "./decode.ts";
 import { BadObject } from "./objects.ts";
 

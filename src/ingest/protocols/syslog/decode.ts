@@ -1,14 +1,14 @@
 import { isAscii, isUtf8 } from "node:buffer";
 
 import type { Zone } from "../../../query/zone.ts";
-import { USUAL } from "../choice.ts";
-import { eventOfDocument } from "../document.ts";
-import { put } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
-import { objectIn } from "../json.ts";
-import { CUT_TAG } from "../line.ts";
-import type { ProducerEvent, ProducerTime } from "../protocol.ts";
-import { severityOfSyslog } from "../severity.ts";
+import { USUAL } from "../../kit/choice.ts";
+import { eventOfDocument } from "../../kit/document.ts";
+import { put } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
+import { objectIn } from "../../kit/json.ts";
+import { CUT_TAG } from "../../kit/cut-tag.ts";
+import type { ProducerEvent, ProducerTime } from "../../kit/endpoint.ts";
+import { severityOfSyslog } from "../../kit/severity.ts";
 import { BsdTimes, isoTime } from "./times.ts";
 import { readStructuredData } from "./structured-data.ts";
 

@@ -1,11 +1,12 @@
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
+import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
 import { FrameStream } from "../../listeners/stream.ts";
 import type { ReadFrame } from "../../listeners/stream.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
 import type { TcpTimes } from "../../listeners/tcp.ts";
 import { listenUdp } from "../../listeners/udp.ts";
 import type { RouteSettings, SocketSettings } from "../../../settings/listeners.ts";
-import { TEXT_KEPT_BYTES } from "../long-json.ts";
+import { TEXT_KEPT_BYTES } from "../../kit/long-json.ts";
 import { SyslogDecoder } from "./decode.ts";
 
 /** Size limit of the header of a message, with its structured data. */
@@ -13,7 +14,22 @@ const HEADER_BYTES = 64 * 1024;
 /** Longer messages are cut. An event cannot hold more. */
 const MESSAGE_BYTES = TEXT_KEPT_BYTES + HEADER_BYTES;
 const FRAMES = Object.freeze({ most_bytes: MESSAGE_BYTES, nulOnly: false, counted: true });
-const NAMES = Object.freeze({ title: "syslog", setting: "LOGGIA_SYSLOG" });
+
+/** Syslog over TCP and UDP. */
+export const SYSLOG_SOCKETS: SocketProtocol = {
+  title: "syslog",
+  setting: {
+    name: "LOGGIA_SYSLOG",
+    standard: "",
+    help: "syslog: tcp://host:port/log, udp://…, several with commas (docs/producers/syslog.md)",
+  },
+  syntax: {
+    transports: ["tcp", "udp"],
+    routes: { parameters: ["zone", "year", "json"], keyed: true, example: "tcp://127.0.0.1:514/log" },
+  },
+  metrics: { tcp: "syslog_tcp", udp: "syslog_udp" },
+  listen: listenForSyslog,
+};
 
 /** Listens for syslog at one address. @throws StartError if it cannot listen */
 export function listenForSyslog(
@@ -22,11 +38,10 @@ export function listenForSyslog(
   times?: TcpTimes,
 ): Promise<Listening> {
   if (socket.transport === "udp") {
-    return listenUdp(socket, { ...NAMES, name: "syslog_udp", context, open: (route) => datagrams(route, context) });
+    return listenUdp(socket, { protocol: SYSLOG_SOCKETS, context, open: (route) => datagrams(route, context) });
   }
   return listenTcp(socket, {
-    ...NAMES,
-    name: "syslog_tcp",
+    protocol: SYSLOG_SOCKETS,
     context,
     open: (connection) => new FrameStream(FRAMES, messages(connection.route, context), connection, context),
     ...(times !== undefined && { times }),

@@ -1,5 +1,5 @@
-import { add } from "../flatten.ts";
-import type { MutableAttributes } from "../flatten.ts";
+import { add } from "../../kit/flatten.ts";
+import type { MutableAttributes } from "../../kit/flatten.ts";
 
 /** Element whose parameter holds an API key, with or without an enterprise number. */
 const OWN = /^loggia(?:@\d{1,20})?$/;

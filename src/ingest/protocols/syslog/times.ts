@@ -1,7 +1,7 @@
 import { momentOf } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
-import type { ProducerTime } from "../protocol.ts";
-import { timeOf, timeOfUsual } from "../times.ts";
+import type { ProducerTime } from "../../kit/endpoint.ts";
+import { timeOf, timeOfUsual } from "../../kit/times.ts";
 
 const ISO = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?:Z|([+-])(\d\d):?(\d\d))$/i;
 

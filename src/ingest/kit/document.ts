@@ -1,0 +1,271 @@
+import { isIP } from "node:net";
+
+import type { AttributeValue } from "../../events/attributes.ts";
+import type { Geo } from "../../events/event.ts";
+import type { FieldChoice } from "./choice.ts";
+import { NO_TAGS } from "../../events/tags.ts";
+import { flattenInto } from "./flatten.ts";
+import type { MutableAttributes } from "./flatten.ts";
+import { objectIn } from "./json.ts";
+import type { ProducerEvent, ProducerTime } from "./endpoint.ts";
+import { severityOf, severityOfOtel } from "./severity.ts";
+import type { Severity } from "./severity.ts";
+import { isTimeExpected, timeOf } from "./times.ts";
+import type { GivenTime } from "./times.ts";
+
+/** Names that producers use for a field, most specific first. */
+const NAMES = {
+  text:
+    "message msg log record.message text body body.text Body short_message _msg MESSAGE @message Message " +
+    "RenderedMessage @m event message.message message.msg message.text",
+  time: "@timestamp timestamp time ts datetime date created _time eventTime Timestamp @t record.time.timestamp",
+  severity:
+    // A word says more than a number, of which there are several scales.
+    "log.level level_name level severity loglevel log_level lvl levelname severity_text SeverityText " +
+    "otel.log.severity.text detected_level Level LogLevel @l level.levelStr level.label level.name severity_number " +
+    "SeverityNumber otel.log.severity.number record.level.name",
+  source:
+    "service.name service_name service app application appname app_name " +
+    "program process.name ident syslog_identifier " +
+    "container.name kubernetes.container.name container_name container job source " +
+    "host.name hostname host source_host instance",
+  user: "user.name user.id user.email enduser.id user username usr.name usr.id",
+  link: "url.full http.url view.url link",
+  latitude: "geo.location.lat client.geo.location.lat source.geo.location.lat",
+  longitude: "geo.location.lon client.geo.location.lon source.geo.location.lon",
+  ip: "client.ip client.address source.ip",
+} as const;
+type Field = keyof typeof NAMES;
+
+/** Returns the names that producers use for a field, most specific first. */
+export function producerNames(field: Field): readonly string[] {
+  return NAMES[field].split(" ");
+}
+
+/** Prefixes that the OpenTelemetry Collector's exporters add. Prefixed names are never the text. */
+const PREFIXES = ["", "attributes.", "Attributes.", "resource.attributes.", "Resource.", "resources."];
+const PREFIXED: ReadonlySet<string> = new Set<Field>(["source", "user", "link", "ip", "latitude", "longitude"]);
+
+/** Field of a name, and the rank of the name: 0 is the most specific. */
+type Meaning = { readonly field: Field; readonly rank: number };
+const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
+  Object.entries(NAMES).flatMap(([field, names]) =>
+    names.split(" ").flatMap((name, n) =>
+      (PREFIXED.has(field) ? PREFIXES : [""]).map((prefix, i): [string, Meaning] => {
+        return [prefix + name, { field: field as Field, rank: n * PREFIXES.length + i }];
+      }),
+    ),
+  ),
+);
+
+/** Names of numbers on OpenTelemetry's severity scale, which differs from other scales. */
+const OTEL_NUMBERS: ReadonlySet<string> = new Set(["severity_number", "SeverityNumber", "otel.log.severity.number"]);
+
+/** Fields of an event that a protocol knows from outside the document. */
+export type EventContext = {
+  readonly text?: string;
+  readonly severity?: Severity | null;
+  readonly source?: string;
+  readonly time?: ProducerTime | null;
+  readonly isTimeUnread?: boolean;
+  readonly tags?: readonly string[];
+  /** Attributes common to the events of a request, such as an index. */
+  readonly attributes?: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
+};
+
+/**
+ * Creates the event of a JSON document. Fields with usual or chosen names become fields of the
+ * event. All fields except text, time and tags remain as attributes.
+ */
+export function eventOfDocument(document: object, choice: FieldChoice, context: EventContext = {}): ProducerEvent {
+  const attributes: MutableAttributes = new Map(context.attributes);
+  flattenInto(attributes, document);
+  return eventOfAttributes(attributes, choice, context);
+}
+
+/** Like {@link eventOfDocument}, for flat attributes. Modifies them. */
+export function eventOfAttributes(
+  attributes: MutableAttributes,
+  choice: FieldChoice,
+  context: EventContext,
+): ProducerEvent {
+  const tags = takeTags(attributes);
+  const found = findFields(attributes);
+  const { time, isTimeUnread } = takeTime(attributes, found, choice.time, context);
+  return {
+    text:
+      context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
+    severity: context.severity ?? severityNamed(found.severity, valueOf(attributes, found.severity)),
+    source:
+      textOf(attributes, firstText(attributes, choice.source)) || context.source || nameOf(attributes, found.source),
+    user: nameOf(attributes, found.user),
+    link: textOf(attributes, found.link),
+    geo: geoAmong(attributes, found),
+    tags: context.tags === undefined ? tags : [...context.tags, ...tags],
+    time,
+    ...(isTimeUnread && { isTimeUnread }),
+    attributes,
+  };
+}
+
+const NO_ATTRIBUTES: ProducerEvent["attributes"] = new Map();
+const NOTHING: Partial<Pick<ProducerEvent, "source" | "tags" | "attributes">> = {};
+
+/** Creates the event of a text, with only the given fields. */
+export function eventOfText(
+  text: string,
+  { source = "", tags = NO_TAGS, attributes = NO_ATTRIBUTES } = NOTHING,
+): ProducerEvent {
+  return { text, severity: null, source, user: "", link: "", geo: null, tags, time: null, attributes };
+}
+
+/** Attribute name of each field: the most specific one present. */
+type Found = { -readonly [F in Field]?: string | undefined } & {
+  /** Decoded value of the time attribute. */
+  moment?: ProducerTime;
+  /** Whether an attribute has the name of a time and a value that is none. */
+  isTimeUnread?: boolean;
+};
+
+function findFields(attributes: MutableAttributes): Found {
+  const found: Found = {};
+  const ranks: { [F in Field]?: number } = {};
+  for (const [name, value] of attributes) {
+    const meaning = MEANINGS.get(name);
+    if (meaning === undefined) continue;
+    const { field, rank } = meaning;
+    if (rank >= (ranks[field] ?? Infinity)) continue;
+    if (field === "time") {
+      const moment = timeOf(value);
+      if (moment === null) {
+        found.isTimeUnread ||= isTimeExpected(value);
+        continue;
+      }
+      found.moment = moment;
+    } else if (!isLike(field, value, name)) continue;
+    found[field] = name;
+    ranks[field] = rank;
+  }
+  return found;
+}
+
+/** Returns whether a value is valid for a field. */
+function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boolean {
+  switch (field) {
+    case "text":
+      return isText(value);
+    case "severity":
+      return severityNamed(name, value) !== null;
+    case "source":
+      return !isStream(value) && (isText(value) || typeof value === "number");
+    case "user":
+    case "link":
+      return isText(value) || typeof value === "number";
+    case "latitude":
+      return typeof value === "number" && Math.abs(value) <= 90;
+    case "longitude":
+      return typeof value === "number" && Math.abs(value) <= 180;
+    case "ip":
+      return typeof value === "string" && isIP(value) !== 0;
+    default:
+      return field satisfies never;
+  }
+}
+
+/** Returns the severity that a field of this name means; null if its value is none. */
+export function severityNamed(name: string | undefined, value: unknown): Severity | null {
+  return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : severityOf(value);
+}
+
+/** Returns whether a value names a container's output stream, which identifies no source. */
+export function isStream(value: unknown): boolean {
+  return value === "stdout" || value === "stderr";
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+/** Returns the first of these names whose value is a text or a number. */
+function firstText(attributes: MutableAttributes, names: readonly string[]): string | undefined {
+  return names.find((name) => isLike("source", attributes.get(name)));
+}
+
+function valueOf(attributes: MutableAttributes, name: string | undefined): unknown {
+  return name === undefined ? undefined : attributes.get(name);
+}
+
+function textOf(attributes: MutableAttributes, name: string | undefined): string {
+  return textOfValue(valueOf(attributes, name));
+}
+
+function textOfValue(value: unknown): string {
+  return typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
+}
+
+/** Members that name an object, such as a user. */
+const NAMING = ["name", "id", "email", "username"];
+/** Longer texts are not searched for a name. */
+const NAMED_UNITS = 10_000;
+
+/**
+ * Returns the text of an attribute, or the name in it: clients whose protocol has no objects send
+ * them as JSON, such as `{"name":"ann","id":7}`.
+ */
+function nameOf(attributes: MutableAttributes, name: string | undefined): string {
+  const text = textOf(attributes, name);
+  const object = text.length > NAMED_UNITS ? null : objectIn(text);
+  if (object === null) return text;
+  return textOfValue(NAMING.map((member) => object[member]).find((value) => isLike("source", value)));
+}
+
+function takeText(attributes: MutableAttributes, name: string | undefined): string {
+  const text = textOf(attributes, name);
+  if (name !== undefined) attributes.delete(name);
+  return text;
+}
+
+/** Takes the time: of a chosen field, else the one given by the protocol, else a usual field's. */
+function takeTime(
+  attributes: MutableAttributes,
+  found: Found,
+  chosen: readonly string[],
+  { time: protocolTime = null, isTimeUnread = false }: EventContext,
+): GivenTime {
+  if (chosen.length === 0) {
+    if (protocolTime !== null) return { time: protocolTime, isTimeUnread: false };
+    if (found.time !== undefined) attributes.delete(found.time);
+    const time = found.moment ?? null;
+    return { time, isTimeUnread: time === null && (isTimeUnread || found.isTimeUnread === true) };
+  }
+  for (const name of chosen) {
+    const time = timeOf(attributes.get(name));
+    if (time === null) continue;
+    attributes.delete(name);
+    return { time, isTimeUnread: false };
+  }
+  const isUnread = isTimeUnread || chosen.some((name) => isTimeExpected(attributes.get(name)));
+  return { time: protocolTime, isTimeUnread: protocolTime === null && isUnread };
+}
+
+const LONGEST_TAG = 100;
+/** A longer text is no list of tags. */
+const LONGEST_TAGS = 16 * 1024;
+
+/** Takes the tags, if they are a list of short texts, or one text. */
+function takeTags(attributes: MutableAttributes): readonly string[] {
+  const given = attributes.get("tags");
+  if (given === undefined) return NO_TAGS;
+  if (typeof given === "string" && given.length > LONGEST_TAGS) return NO_TAGS;
+  const tags = typeof given === "string" ? given.split(/[\s,]+/u) : given;
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string" && tag.length <= LONGEST_TAG)) return [];
+  attributes.delete("tags");
+  return tags as readonly string[];
+}
+
+function geoAmong(attributes: MutableAttributes, { latitude, longitude, ip }: Found): Geo | null {
+  const lat = valueOf(attributes, latitude);
+  const lon = valueOf(attributes, longitude);
+  if (typeof lat === "number" && typeof lon === "number") return { lat, lon };
+  return ip === undefined ? null : { ip: textOf(attributes, ip) };
+}

@@ -1,0 +1,85 @@
+import { AT_ONCE_BYTES } from "./json.ts";
+import type { Steps, Pending } from "./steps.ts";
+import { TEXT_KEPT_BYTES } from "./long-json.ts";
+import { PENDING } from "./steps.ts";
+
+export const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+/** Bytes searched between two pauses. */
+const SEARCH_BYTES = 256 * 1024;
+/** Blank lines skipped between two pauses. */
+const BLANK_LINES = 1_024;
+
+/** A line: its text, or the bytes of a line that is too long to be parsed at once. */
+export type TextLine = string | Buffer;
+
+/** Yields the lines of a body, without their endings. A blank line is an empty text. */
+export function* linesOf(body: Buffer): Generator<TextLine | Pending> {
+  for (let start = 0; start < body.length;) start = yield* lineAt(body, start);
+}
+
+/** Like {@link linesOf}, without the blank lines. */
+export function* filledLinesOf(body: Buffer): Generator<TextLine | Pending> {
+  let blank = 0;
+  for (let start = yield* afterBlankLines(body, 0); start < body.length;) {
+    const line = lineAt(body, start);
+    let step = line.next();
+    for (; step.done !== true; step = line.next()) {
+      if (step.value !== "") yield step.value;
+      else if (++blank % BLANK_LINES === 0) yield PENDING;
+    }
+    start = yield* afterBlankLines(body, step.value);
+  }
+}
+
+/** Yields the line that begins at `start`. Returns the start of the next one. */
+function* lineAt(body: Buffer, start: number): Generator<TextLine | Pending, number> {
+  const feed = yield* indexIn(body, LINE_FEED, start);
+  const next = feed === -1 ? body.length : feed;
+  const end = next > start && body[next - 1] === CARRIAGE_RETURN ? next - 1 : next;
+  yield yield* lineOfBytes(body.subarray(start, end));
+  return next + 1;
+}
+
+/** Returns the start of the first line that holds more than blanks, faster than line by line. */
+function* afterBlankLines(body: Buffer, from: number): Steps<number> {
+  let start = from;
+  for (let at = from; ; at++) {
+    const byte = body[at];
+    if (byte === LINE_FEED) start = at + 1;
+    else if (byte !== 0x20 && byte !== 0x09 && byte !== CARRIAGE_RETURN) return byte === undefined ? at : start;
+    if ((at - from) % SEARCH_BYTES === SEARCH_BYTES - 1) yield PENDING;
+  }
+}
+
+/** Returns a line as text if it is short. */
+export function* lineOfBytes(bytes: Buffer): Steps<TextLine> {
+  if (bytes.length > AT_ONCE_BYTES) return (yield* isBlank(bytes)) ? "" : bytes;
+  const text = bytes.toString("utf8");
+  return text.trim() === "" ? "" : text;
+}
+
+/** Returns the beginning of a long line as text, and whether there is more of it. */
+export function beginOf(line: Buffer): { readonly text: string; readonly isCut: boolean } {
+  return { text: line.toString("utf8", 0, TEXT_KEPT_BYTES), isCut: line.length > TEXT_KEPT_BYTES };
+}
+
+/** Like `Buffer.indexOf`, in steps. */
+export function* indexIn(bytes: Buffer, wanted: number | Buffer, start = 0): Steps<number> {
+  const overlap = typeof wanted === "number" ? 0 : wanted.length - 1;
+  for (let from = start; ; from += SEARCH_BYTES) {
+    const part = bytes.subarray(from, from + SEARCH_BYTES + overlap);
+    const found = part.indexOf(wanted);
+    if (found !== -1) return from + found;
+    if (from + part.length >= bytes.length) return -1;
+    yield PENDING;
+  }
+}
+
+function* isBlank(bytes: Buffer): Steps<boolean> {
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] !== 0x20 && bytes[at] !== 0x09) return false;
+    if (at % SEARCH_BYTES === SEARCH_BYTES - 1) yield PENDING;
+  }
+  return true;
+}

@@ -1,0 +1,14 @@
+import test from "ava";
+
+import { EVENT_SCHEMA, FIELD_NAMES, fieldsWith, XML_FIELD_NAMES } from "../../src/events/schema.ts";
+
+test("each format names every field once", (t) => {
+  const names = Object.keys(EVENT_SCHEMA).toSorted();
+  t.deepEqual(FIELD_NAMES.toSorted(), names);
+  t.deepEqual(XML_FIELD_NAMES.toSorted(), names);
+});
+
+test("fields are found by what is known of them", (t) => {
+  t.deepEqual(fieldsWith({ type: "annotation" }), ["bookmarks", "alerts"]);
+  t.deepEqual(fieldsWith({ isPosted: true, sorts: true, groups: false }), ["created"]);
+});
