@@ -13,7 +13,7 @@ import {
   translateElasticsearchError,
 } from "../../src/elasticsearch/client.ts";
 import { LoggiaError } from "../../src/errors.ts";
-import { isTooLong } from "../../src/store/elasticsearch/search/scan.ts";
+import { isTooLong } from "../../src/store/elasticsearch/client/scan.ts";
 import { realEngines } from "../support/engine-kinds.ts";
 import { elasticsearchUrl } from "../support/engines.ts";
 import { uniqueName } from "../support/temporary.ts";

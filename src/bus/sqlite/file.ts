@@ -5,7 +5,7 @@ import { StartError } from "../../errors.ts";
 import { TOPICS, type BusDisk, type BusRecord, type NewRecord, type Topic } from "../bus.ts";
 import { SQLITE, openFailureReason } from "./errors.ts";
 import { packValue, unpackedLength, unpackValue } from "./values.ts";
-import { pragma, prepareSchema, TABLE_OF, TAKEN } from "./schema.ts";
+import { pragma, prepareSchema, TABLE_OF } from "./schema.ts";
 
 /** Records dated further into the future are dated back, since they would block removal. */
 const MAX_FUTURE_MS = 3_600_000;
@@ -13,8 +13,6 @@ const MAX_FUTURE_MS = 3_600_000;
 const KEPT_PAGES = 4096;
 /** Pages that one step returns to the file system: 4 MB. */
 const FREED_PAGES = 1024;
-/** A file of at most this size is rewritten in about a second. */
-const MAX_REWRITTEN_BYTES = 64 * 1024 * 1024;
 /** A predecessor that is just ending gets this long to release the file. */
 const LOCK_TIMEOUT_MS = 1000;
 
@@ -349,16 +347,6 @@ function toRecord(topic: Topic, row: Row): BusRecord {
 }
 
 /**
- * Rewrites a file of an earlier release so that it can return space to the file system. A large
- * file is left as it is until a start at which it is small.
- */
-function makeShrinkable(db: DatabaseSync): void {
-  const used_bytes = (pragma(db, "page_count") - pragma(db, "freelist_count")) * pragma(db, "page_size");
-  if (pragma(db, "auto_vacuum") !== 0 || used_bytes > MAX_REWRITTEN_BYTES) return;
-  db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
-}
-
-/**
  * Opens and locks the file, and creates it if it is missing.
  * @param maxFile_bytes maximum size of the file; 0: limited by the disk alone
  * @throws StartError with the reason why the file cannot be used, in one line
@@ -379,9 +367,7 @@ export function openBusFile(file: string, maxFile_bytes: number): BusFile {
     db.exec("PRAGMA secure_delete = ON");
     db.exec("BEGIN IMMEDIATE");
     prepareSchema(db, file);
-    db.exec(TAKEN);
     db.exec("COMMIT");
-    makeShrinkable(db);
     if (maxFile_bytes > 0) db.exec(`PRAGMA max_page_count = ${Math.ceil(maxFile_bytes / pragma(db, "page_size"))}`);
     return new BusFile(db);
   } catch (error) {

@@ -6,12 +6,6 @@ const VERSION = 3;
 /** "Logg". Tells a file of the bus from a database of another application. */
 const APPLICATION_ID = 0x4c6f6767;
 
-const ALERTS = `
-  CREATE TABLE alerts (
-    offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
-  ) STRICT;
-`;
-
 const SCHEMA = `
   CREATE TABLE events (
     offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
@@ -19,29 +13,19 @@ const SCHEMA = `
   CREATE TABLE dead_letters (
     offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
   ) STRICT;
-  ${ALERTS}
+  CREATE TABLE alerts (
+    offset INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, value BLOB NOT NULL, appended INTEGER NOT NULL
+  ) STRICT;
   CREATE TABLE group_offsets (
     topic TEXT NOT NULL, name TEXT NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, name)
+  ) STRICT, WITHOUT ROWID;
+  -- The offset that every group of a topic had acknowledged at a moment.
+  CREATE TABLE taken (
+    topic TEXT NOT NULL, at INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, at)
   ) STRICT, WITHOUT ROWID;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};
 `;
-
-/**
- * The offset that every group of a topic had acknowledged at a moment. Releases without this table
- * ignore it.
- */
-export const TAKEN = `
-  CREATE TABLE IF NOT EXISTS taken (
-    topic TEXT NOT NULL, at INTEGER NOT NULL, next INTEGER NOT NULL, PRIMARY KEY (topic, at)
-  ) STRICT, WITHOUT ROWID;
-`;
-
-/** Statements that upgrade a file, by its version. Versions before 3 have no compressed values. */
-const UPGRADES: Readonly<Record<number, string>> = {
-  1: `${ALERTS} PRAGMA user_version = ${VERSION};`,
-  2: `PRAGMA user_version = ${VERSION};`,
-};
 
 export const TABLE_OF = {
   events: "events",
@@ -49,7 +33,7 @@ export const TABLE_OF = {
   alerts: "alerts",
 } as const satisfies Record<Topic, string>;
 
-/** Creates the tables of a new file, or upgrades an older file. @throws StartError */
+/** Creates the tables of a new file, and checks the version of an existing one. @throws StartError */
 export function prepareSchema(db: DatabaseSync, file: string): void {
   const version = pragma(db, "user_version");
   const application = pragma(db, "application_id");
@@ -58,11 +42,10 @@ export function prepareSchema(db: DatabaseSync, file: string): void {
     db.exec(SCHEMA);
   } else if (application !== APPLICATION_ID) {
     throw new StartError(`The bus file ${file} cannot be used: it is a database of another application`);
-  } else if (UPGRADES[version] !== undefined) {
-    db.exec(UPGRADES[version]);
   } else if (version !== VERSION) {
     throw new StartError(
-      `The bus file ${file} cannot be used: its layout is version ${version}, this process reads ${VERSION}`,
+      `The bus file ${file} cannot be used: its layout is version ${version}, this process reads ${VERSION}; ` +
+        "start the release that wrote it",
     );
   }
 }

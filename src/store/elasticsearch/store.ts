@@ -12,35 +12,20 @@ import {
 } from "../../elasticsearch/client.ts";
 import { StartError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import { dataSearchesOf } from "../../query/plan.ts";
 import type { GroupPlan, ListPlan } from "../../query/plan.ts";
 import { MAX_LISTED_ATTRIBUTES } from "../store.ts";
-import type { Alert, Store, StorePart, WriteOutcome } from "../store.ts";
+import type { Store, StorePart, WriteOutcome } from "../store.ts";
 import { runWithinTime } from "../within-time.ts";
-import { encodeDocument, MARKER, NO_COLUMNS } from "./document.ts";
-import { ColumnsOfLogs } from "./columns.ts";
-import { DistinctHints } from "./groups/distinct.ts";
+import { ColumnsOfLogs } from "./write/columns.ts";
+import { DistinctHints } from "./read/groups/distinct.ts";
 import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./write/deletions.ts";
-import { attributeNames, fields } from "./search/fields.ts";
-import { readParts } from "./rebuild/generations.ts";
-import { group } from "./groups/group.ts";
-import { list, rows } from "./search/list.ts";
-import { earlierIndices, indexOf, namesIn, wordlessIndices } from "./mapping.ts";
-import type { Names } from "./mapping.ts";
+import { attributeNames, fields } from "./read/fields.ts";
+import { group } from "./read/groups/group.ts";
+import { list, rows } from "./read/list.ts";
+import { indexOf, namesIn } from "./documents/mapping.ts";
 import { putTemplates } from "./templates.ts";
 import type { IndexOptions } from "./templates.ts";
-import {
-  addBookmark,
-  copyId,
-  data,
-  deleteAlert,
-  deleteBookmark,
-  deletedAmong,
-  deleteEvent,
-  find,
-  annotations,
-  refresh,
-} from "./annotations.ts";
+import { addBookmark, deleteAlert, deleteBookmark, deleteEvent } from "./write/annotations.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./write/seen.ts";
 import { createRecovery } from "./rebuild/recovery.ts";
 import type { Recovery } from "./rebuild/recovery.ts";
@@ -48,11 +33,15 @@ import { ElasticsearchEvents, operationsOf } from "./write/prepared.ts";
 import { rebuild } from "./rebuild/rebuild.ts";
 import { reclassify } from "./write/reclassify.ts";
 import { deleteExpired } from "./write/retention.ts";
-import { BLOCK_EXCEPTION, searcherOf } from "./search/scan.ts";
-import { extentOf } from "./search/seek.ts";
-import { encodeVisit, users } from "./users.ts";
-import { WordlessData } from "./wordless-data.ts";
-import { createOperation, indexOperation, writeBulk, writeEncodedBulk } from "./write/write.ts";
+import { BLOCK_EXCEPTION, searcherOf } from "./client/scan.ts";
+import { extentOf } from "./read/seek.ts";
+import { encodeVisit } from "./documents/visit.ts";
+import { users } from "./read/users.ts";
+import { createOperation, writeBulk, writeEncodedBulk } from "./client/bulk.ts";
+import { readParts, refresh } from "./client/indices.ts";
+import { data, find } from "./read/find.ts";
+import { annotations } from "./read/annotations.ts";
+import { writeAlerts } from "./write/alerts.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
   readonly client: Client;
@@ -91,13 +80,9 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
       `The namespace "${namespace}" cannot be a prefix of index names: use lower-case letters, digits and hyphens`,
     );
   }
-  let names = namesIn(namespace);
+  const names = namesIn(namespace);
   try {
-    await withoutFailFast(async () => {
-      await putTemplates(client, names, options);
-      names = { ...names, wordless: await wordlessIndices(client, names) };
-      names = { ...names, ...(await earlierIndices(client, names)) };
-    });
+    await withoutFailFast(() => putTemplates(client, names, options));
   } catch (error) {
     throw error instanceof StartError ? error : translateElasticsearchError(error);
   }
@@ -109,14 +94,9 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   const { written, changed } = withRecovery(recovery);
   const runQuery = <T>(query: () => Promise<T>): Promise<T> =>
     translated(() => withTimeout(queryTimeout_ms, query, callerGone()));
-  const wordlessData = new WordlessData({ client, names, log });
   const runPlan = <T>(plan: ListPlan | GroupPlan, query: () => Promise<T>): Promise<T> =>
     runWithinTime(plan, {
-      run: () =>
-        runQuery(async () => {
-          if (dataSearchesOf(plan).length > 0) names = { ...names, dataWordless: await wordlessData.indices() };
-          return query();
-        }),
+      run: () => runQuery(query),
       isTooSlow: (error) => error instanceof OperationTooSlow,
       // A cluster that does not answer this either is away, and the query may be repeated.
       extentOf: () =>
@@ -197,37 +177,4 @@ function withRecovery(recovery: Recovery) {
       }
     },
   };
-}
-
-/**
- * Writes alerts, then checks whether their events were deleted: a concurrent deletion either saw
- * the alert or left a marker that this check sees. Alerts of deleted events are replaced by markers
- * too, including alerts that a replay would create again.
- */
-async function writeAlerts(client: Client, names: Names, alerts: readonly Alert[]): Promise<WriteOutcome[]> {
-  const outcomes = await writeBulk(
-    client,
-    alerts.map(({ user, event }) =>
-      createOperation(names.alertsOf(event.id), copyId(event.id, user), encodeDocument(event, NO_COLUMNS, user)),
-    ),
-  );
-  const written = [...alerts.keys()].filter((i) => outcomes[i]?.kind === "done");
-  if (written.length === 0) return outcomes;
-  try {
-    const deleted = await deletedAmong(client, names, [...new Set(written.map((i) => alerts[i]!.event.id))]);
-    const orphans = written.filter((i) => deleted.has(alerts[i]!.event.id));
-    const markers = await writeBulk(
-      client,
-      orphans.map((i) => {
-        const { user, event } = alerts[i]!;
-        return indexOperation(names.alertsOf(event.id), copyId(event.id, user), MARKER);
-      }),
-    );
-    for (const [k, i] of orphans.entries()) outcomes[i] = markers[k]!;
-  } catch (error) {
-    const { code, message } = translateElasticsearchError(error);
-    if (code !== "store_unavailable") throw error;
-    for (const i of written) outcomes[i] = { kind: "retry", reason: message };
-  }
-  return outcomes;
 }

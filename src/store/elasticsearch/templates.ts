@@ -2,9 +2,9 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 
 import { replicaSettings } from "../../elasticsearch/replicas.ts";
 import { StartError } from "../../errors.ts";
-import { FIELD_LIMITS, kindsOf, LAYOUT_VERSION, mappingsOf } from "./mapping.ts";
-import type { Names } from "./mapping.ts";
-import { MAX_EXPRESSION_LENGTH } from "./text-index/regexp.ts";
+import { FIELD_LIMITS, kindsOf, LAYOUT_VERSION, mappingsOf } from "./documents/mapping.ts";
+import type { Names } from "./documents/mapping.ts";
+import { MAX_EXPRESSION_LENGTH } from "./compile/regexp.ts";
 
 /** Above the templates of Elasticsearch (`logs-*-*`, 100): any namespace gets plain indices. */
 const TEMPLATE_PRIORITY = 500;
@@ -23,13 +23,14 @@ type CustomTemplate = { readonly name: string; readonly settings: ReadonlySet<st
  * Puts the index templates, by which the cluster creates indices on their first write. They contain
  * the operator's component template `<kind>@custom`, such as `loggia-events@custom`, if there is
  * one. Any number of processes may run this at once.
- * @throws StartError if a later release has changed the layout
+ * @throws StartError if the templates or indices have another layout
  */
 export async function putTemplates(client: Client, names: Names, options: IndexOptions): Promise<void> {
   // All checks precede the first change. Then all at once: the cluster batches concurrent changes.
   const [custom] = await Promise.all([
     readCustomTemplates(client, names),
-    ...kindsOf(names).map((kind) => refuseLaterLayout(client, kind)),
+    ...kindsOf(names).map((kind) => refuseOtherTemplate(client, kind)),
+    refuseOtherIndices(client, names),
   ]);
   await Promise.all(
     kindsOf(names).flatMap((kind) => putTemplatesOf(client, names, kind, options, custom.get(customOf(kind)))),
@@ -87,16 +88,32 @@ function putTemplatesOf(
   ];
 }
 
-async function refuseLaterLayout(client: Client, name: string): Promise<void> {
+async function refuseOtherTemplate(client: Client, name: string): Promise<void> {
   const answer = await client.indices.getIndexTemplate({ name }, { ignore: [404] });
   const { _meta: meta } = answer.index_templates?.[0]?.index_template ?? {};
-  const layout: unknown = meta?.["layout"];
-  if (typeof layout === "number" && layout > LAYOUT_VERSION) {
-    throw new StartError(
-      `The Elasticsearch index template ${name} has layout ${layout} of a later release; ` +
-        `this release supports layouts up to ${LAYOUT_VERSION}`,
-    );
+  refuseOtherLayout(`index template ${name}`, meta?.["layout"]);
+}
+
+/** An index without a layout was created by another template: see `lacksLayout`. */
+async function refuseOtherIndices(client: Client, names: Names): Promise<void> {
+  const found = await client.indices.getMapping({
+    index: [...kindsOf(names)],
+    ignore_unavailable: true,
+    allow_no_indices: true,
+    filter_path: "*.mappings._meta",
+  });
+  for (const [index, { mappings }] of Object.entries(found)) {
+    const { _meta: meta } = mappings;
+    refuseOtherLayout(`index ${index}`, meta?.["layout"]);
   }
+}
+
+function refuseOtherLayout(what: string, layout: unknown): void {
+  if (typeof layout !== "number" || layout === LAYOUT_VERSION) return;
+  throw new StartError(
+    `The Elasticsearch ${what} has layout ${layout}; this release reads layout ${LAYOUT_VERSION}: ` +
+      "start the release that wrote it",
+  );
 }
 
 function settings(

@@ -35,7 +35,7 @@ test("a value that only looks compressed, or is damaged, is returned unchanged",
   const wrongLength = Buffer.from(packed);
   wrongLength.writeUInt32LE(3_000_000_000, 4);
   for (const value of [
-    Buffer.concat([MARKED, Buffer.from("of an earlier release")]),
+    Buffer.concat([MARKED, Buffer.from("without a frame")]),
     wrongFrame,
     wrongLength,
     packed.subarray(0, 30),

@@ -141,11 +141,23 @@ test("a file of another format or version is reported with its name and left unc
     message: `The file ${foreign} is a DuckDB database, but not a Loggia store`,
   });
 
-  const newer = join(folder, "newer.duckdb");
-  await (await open(newer))[Symbol.asyncDispose]();
-  await runIn(newer, "update meta set version = 999");
-  const error = await t.throwsAsync(open(newer), { instanceOf: StartError });
-  t.regex(error.message, /newer\.duckdb has tables of version 999; this release reads version \d+$/);
+  for (const version of [7, 999]) {
+    const other = join(folder, `version-${version}.duckdb`);
+    await (await open(other))[Symbol.asyncDispose]();
+    await runIn(other, `update meta set version = ${version}`);
+    await t.throwsAsync(open(other), {
+      instanceOf: StartError,
+      message: `The file ${other} has tables of version ${version}; this release reads version 8: start the release that wrote it`,
+    });
+  }
+
+  const partial = join(folder, "partial.duckdb");
+  await (await open(partial))[Symbol.asyncDispose]();
+  await runIn(partial, "drop table seen_alerts");
+  await t.throwsAsync(open(partial), {
+    instanceOf: StartError,
+    message: `The file ${partial} lacks the table seen_alerts: start the release that wrote it, or restore a backup`,
+  });
 });
 
 test("an unwritable folder is reported with its name; missing folders are created", async (t) => {

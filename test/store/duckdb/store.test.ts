@@ -3,15 +3,14 @@ import { statSync } from "node:fs";
 import { pino } from "pino";
 
 import { LoggiaError } from "../../../src/errors.ts";
-import { EVERYTHING } from "../../../src/query/plan.ts";
 import { openDuckdbStore } from "../../../src/store/duckdb/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { fixedZone } from "../../../src/query/zone.ts";
-import { event, groupPlan, idAt, listPlan, MORNING, newLog, row, texts, write } from "../../contract/store-fixture.ts";
+import { event, groupPlan, listPlan, MORNING, newLog, row, texts, write } from "../../contract/store-fixture.ts";
 import { until } from "../../support/until.ts";
 import { writeEvents } from "../../support/write-events.ts";
 import { usualGroups, hour } from "../../support/groups.ts";
-import { open, newFile, runIn } from "./store-files.ts";
+import { open, newFile } from "./store-files.ts";
 
 test("texts without a lower-case folding are found if written before or after a query, and after a restart", async (t) => {
   const file = newFile(t);
@@ -42,90 +41,6 @@ test("texts without a lower-case folding are found if written before or after a 
   t.deepEqual([await found(store, "source"), await found(store, "tags")], [[kelvin.id], [tagged.id]]);
   t.deepEqual(await groups(store), ["jar", "\u212aelvin", "Lamp", "plain"]);
 });
-
-/** Statements that turn a file of this version into one of an earlier version. */
-const BACK_TO = {
-  7: ["update meta set version = 7"],
-  6: [
-    "alter table events rename to hashless",
-    `create table events as select created, id_hi, id_lo, log, text, link,
-       to_base64(unhex(left(sha256(text), 32))) as hash, * exclude (created, id_hi, id_lo, log, text, link)
-     from hashless`,
-    "drop table hashless",
-    "update meta set version = 6",
-  ],
-  5: ["drop table token_blocks", "update meta set version = 5"],
-  4: [
-    "alter table events rename to patterned",
-    `create table events as select * exclude (pattern, attributes, others) replace (
-       if(folded is null, null, {text: folded.text, link: folded.link, tags: folded.tags, source: folded.source,
-         "user": folded."user", class: folded.class}) as folded) from patterned`,
-    "drop table patterned",
-    "drop table attribute_places",
-    "update meta set version = 4",
-  ],
-  3: ["alter table events drop column log_number", "drop table logs", "update meta set version = 3"],
-  2: [
-    "alter table events rename to lines",
-    `create table events as select * replace (
-       if(tags = '', [], string_split(trim(tags, chr(10)), chr(10))) as tags,
-       if(folded is null, null, {text: folded.text, link: folded.link, tags: string_split(trim(nullif(folded.tags, tags), chr(10)), chr(10)), source: folded.source,
-         "user": folded."user", class: folded.class}) as folded) from lines`,
-    "drop table lines",
-    "update meta set version = 2",
-  ],
-  1: ["drop table visits", "update meta set version = 1"],
-};
-
-for (const version of [1, 2, 3, 4, 5, 6, 7] as const) {
-  test(`a file of version ${version} is migrated and keeps its contents`, async (t) => {
-    const file = newFile(t);
-    const log = newLog();
-    const kept = [
-      event(log, { text: "kept", tags: ["Stra\u00dfe", "B"], class: "big" }),
-      event(log, { text: "too", tags: ["b"], user: "\u212aelvin" }),
-      event(log, { text: 'took 12 ms for "ſo" from ſtraße' }),
-      // `lower` turns it into an i, which is another letter.
-      event(log, { text: "dotted", tags: ["\u0130"] }),
-    ];
-    const others = [newLog(), newLog()].map((other) => event(other));
-    {
-      await using store = await open(file);
-      await write(t, store, [...others, ...kept]);
-    }
-    const back = ([7, 6, 5, 4, 3, 2, 1] as const).filter((each) => each >= version).flatMap((each) => BACK_TO[each]);
-    for (const statement of back) await runIn(file, statement);
-    for (let i = 0; i < 2; i++) {
-      await using store = await open(file);
-      t.deepEqual((await store.list(listPlan(log))).rows, kept.map(row));
-      for (const other of others) t.deepEqual((await store.list(listPlan(other.log))).rows, [row(other)]);
-      const where = { kind: "text", field: "tags", op: "=", value: "stra\u00dfe" } as const;
-      t.deepEqual(await texts(store, listPlan(log, { where })), ["kept"]);
-      t.deepEqual(await texts(store, listPlan(log, { where: { ...where, value: "\u0130" } })), ["dotted"]);
-      const tags = await usualGroups(store, groupPlan(log, { by: [{ kind: "field", field: "tags" }] }));
-      t.deepEqual(
-        tags.map(({ key, count }) => [key, count]),
-        [
-          ["", 1],
-          ["B", 1],
-          ["b", 1],
-          ["Stra\u00dfe", 1],
-          ["\u0130", 1],
-        ],
-      );
-      const isOfPattern = {
-        kind: "text",
-        field: "pattern",
-        op: "=",
-        value: "took <n> ms for <str> from straße",
-      } as const;
-      t.is((await store.list(listPlan(log, { where: isOfPattern }))).total, 1);
-      await store.writeVisits([{ id: idAt(MORNING), log, created: MORNING, user: "ann", email: "", page: "" }]);
-      const users = await store.users({ ...listPlan(log), kind: "users", where: EVERYTHING, sort: [], columns: null });
-      t.is(users.rows[0]?.count, i + 1);
-    }
-  });
-}
 
 test("events of many logs are found in their log, in any order of writes, before and after a restart", async (t) => {
   const file = newFile(t);

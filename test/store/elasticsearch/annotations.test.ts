@@ -2,7 +2,7 @@ import type { Client } from "@elastic/elasticsearch";
 import test from "ava";
 import { pino } from "pino";
 
-import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
+import { namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { deleteAlerts, event, listPlan, newLog, newUser, write } from "../../contract/store-fixture.ts";

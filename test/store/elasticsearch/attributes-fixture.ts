@@ -6,8 +6,8 @@ import { encodeAttributes } from "../../../src/events/attributes.ts";
 import type { AttributeValue } from "../../../src/events/attributes.ts";
 import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
 import type { Aggregate, Condition, GroupPlan, SortKey } from "../../../src/query/plan.ts";
-import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
-import type { Names } from "../../../src/store/elasticsearch/mapping.ts";
+import { namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
+import type { Names } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { groupPlan, listPlan } from "../../contract/store-fixture.ts";
@@ -27,13 +27,11 @@ type AttributesFixture = { readonly store: Store; readonly names: Names; readonl
 
 /**
  * Opens a store in a namespace of the test's own.
- * @param prepare creates the contents of the cluster before the store is opened
  * @param own the client of the store
  * @param ownerOf the owner of a log; each log has its own by default
  */
 export async function open(
   t: ExecutionContext,
-  prepare: (names: Names) => Promise<void> = async () => {},
   own = client,
   ownerOf: (log: LogKey) => string = (log) => log,
 ): Promise<AttributesFixture> {
@@ -45,7 +43,6 @@ export async function open(
     if (left.length > 0) await client.indices.delete({ index: left });
     await client.indices.deleteIndexTemplate({ name: `${namespace}-*` });
   });
-  await prepare(names);
   const reopen = async (): Promise<Store> => {
     const store = await openElasticsearchStore({ client: own, namespace, log: SILENT, ownerOf });
     t.teardown(() => store[Symbol.asyncDispose]());

@@ -1,9 +1,6 @@
-import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
-import type { Condition } from "../../../src/query/plan.ts";
-import { encodeDocument, NO_COLUMNS } from "../../../src/store/elasticsearch/document.ts";
-import type { Names } from "../../../src/store/elasticsearch/mapping.ts";
+import type { LogKey } from "../../../src/events/event.ts";
 import { event, MORNING, newLog, write } from "../../contract/store-fixture.ts";
-import { fields } from "../../../src/store/elasticsearch/search/fields.ts";
+import { fields } from "../../../src/store/elasticsearch/read/fields.ts";
 import { evaluateFields } from "../../reference/fields.ts";
 import { client, serially, open, attributes, COUNT, listsAgree, agreeOnGroups } from "./attributes-fixture.ts";
 
@@ -77,7 +74,7 @@ serially("attributes: ten thousand names in one log do not fail and leave column
 serially("attributes: the logs of one account leave room in an index for those of others", async (t) => {
   const mine = new Set(Array.from({ length: 14 }, newLog));
   const ownerOf = (log: LogKey): string => (mine.has(log) ? "ann" : log);
-  const { store, names, reopen } = await open(t, undefined, client, ownerOf);
+  const { store, names, reopen } = await open(t, client, ownerOf);
   const wild = [...mine].flatMap((log, of) =>
     Array.from({ length: 2 }, (_, i) => {
       const odd = Array.from({ length: 256 }, (_, k) => [`of ${of} ${k}`, k % 2 === 0 ? k + i : `V${k}`] as const);
@@ -144,107 +141,3 @@ serially("attributes: queries on attributes without room in an index are answere
   const asked = { log, from: null, to: null, prefix: "@", values: 3 };
   t.deepEqual((await store.fields(asked)).fields, evaluateFields(all, asked));
 });
-
-/** Creates an index of events as layout 2 did. */
-async function makeEarlierIndex(names: Names, index: string): Promise<void> {
-  const keyword = { type: "keyword" } as const;
-  const column = { type: "keyword", index: false } as const;
-  await client.indices.create({
-    index,
-    aliases: { [names.events]: {} },
-    mappings: {
-      dynamic: false,
-      properties: {
-        ...Object.fromEntries(["id", "log", "owner"].map((name) => [name, keyword])),
-        created: { type: "date", format: "epoch_millis" },
-        value: { type: "double" },
-        ...Object.fromEntries(
-          ["text", "link", "hash", "tags", "source", "class", "user"].map((name) => [name, column]),
-        ),
-        has: { type: "keyword", doc_values: false },
-        folded: {
-          properties: {
-            text: {
-              ...column,
-              fields: { letters: { type: "text", analyzer: "simple", index_options: "docs", norms: false } },
-            },
-            digits: { type: "text", analyzer: "whitespace", index_options: "docs", norms: false },
-            link: column,
-            hash: column,
-            ...Object.fromEntries(["tags", "source", "class", "user"].map((name) => [name, keyword])),
-          },
-        },
-      },
-    },
-  });
-}
-
-/** Encodes an event as layout 2 did: without pattern, place and attributes. */
-function encodedByLayout2(event: StoredEvent): string {
-  const { pattern: _, place: __, folded, has, ...document } = JSON.parse(encodeDocument(event, NO_COLUMNS));
-  const { pattern: ___, ...others } = folded;
-  const marks = has?.filter((mark: string) => mark !== "geo-address");
-  return JSON.stringify({ ...document, folded: others, has: marks });
-}
-
-serially("attributes: an index of an earlier release is read correctly, accepts events, and is rebuilt", async (t) => {
-  const log = newLog();
-  const make = (i: number, fields: Partial<StoredEvent>): StoredEvent =>
-    event(log, {
-      created: MORNING + i,
-      text: i % 4 === 0 ? `Disk ${i} is full` : `took ${i} ms`,
-      geo: i % 3 === 0 ? null : i % 3 === 1 ? { lat: 40 + i / 1000, lon: 10 } : { ip: "192.0.2.1" },
-      ...fields,
-    });
-  const old = Array.from({ length: 24 }, (_, i) => make(i, {}));
-  const { store, names } = await open(t, async (names) => {
-    const index = names.eventsOf(old[0]!.id);
-    await makeEarlierIndex(names, index);
-    const operations = old.flatMap((one) => [{ create: { _index: index, _id: one.id } }, encodedByLayout2(one)]);
-    t.false((await client.bulk({ operations, refresh: true })).errors);
-  });
-  const added = Array.from({ length: 24 }, (_, i) =>
-    make(100 + i, { attributes: attributes({ took: i, host: i % 2 === 0 ? "Web" : "db" }) }),
-  );
-  await write(t, store, added);
-  const events = [...old, ...added];
-  const check = async (): Promise<void> => {
-    for (const where of CONDITIONS_ON_ADDED) {
-      await listsAgree(t, store, events, { where });
-      await listsAgree(t, store, events, { where: { kind: "not", condition: where } });
-    }
-    await listsAgree(t, store, events, {
-      sort: [
-        { field: "pattern", direction: "desc" },
-        { field: "@took", direction: "asc" },
-      ],
-    });
-    await agreeOnGroups(t, store, events, {
-      by: [{ kind: "field", field: "pattern" }],
-      aggregates: [COUNT, { kind: "avg", of: "@took" }, { kind: "count", where: CONDITIONS_ON_ADDED[0]! }],
-    });
-    await agreeOnGroups(t, store, events, {
-      by: [{ kind: "field", field: "@host" }],
-      aggregates: [COUNT, { kind: "first", field: "pattern" }, { kind: "distinct", field: "pattern" }],
-    });
-    const asked = { log, from: null, to: null, prefix: "", values: 5 };
-    t.deepEqual((await store.fields(asked)).fields, evaluateFields(events, asked));
-  };
-  await check();
-  const { signal } = new AbortController();
-  await store.rebuild!({ since: 0, fill: async () => {}, revise: (one) => one, signal });
-  const count = async (field: string): Promise<number> =>
-    (await client.count({ index: names.events, query: { exists: { field } } })).count;
-  t.is(await count("folded.pattern"), events.length);
-  t.is(await count("place"), events.filter(({ geo }) => geo !== null && !("ip" in geo)).length);
-  await check();
-});
-
-const CONDITIONS_ON_ADDED: readonly Condition[] = [
-  { kind: "text", field: "pattern", op: "=", value: "took <n> ms" },
-  { kind: "contains", field: "pattern", value: "disk" },
-  { kind: "geo-within", south: 40.002, west: 9, north: 40.11, east: 11 },
-  { kind: "geo-near", lat: 40, lon: 10, km: 11.5 },
-  { kind: "number", field: "@took", op: ">", value: 7 },
-  { kind: "text", field: "@host", op: "<", value: "e" },
-];

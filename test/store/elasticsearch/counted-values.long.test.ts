@@ -83,7 +83,7 @@ serially("groups: distinct values are exact to 10,000 and within 2 % beyond, and
 serially("groups: by an attribute, and with aggregates, take one request once their number is known", async (t) => {
   const counting = elasticsearchClient(SILENT);
   t.teardown(() => counting.close());
-  const { store } = await open(t, undefined, counting);
+  const { store } = await open(t, counting);
   const shop = newLog();
   const events = Array.from({ length: 3_000 }, (_, i) =>
     event(shop, {

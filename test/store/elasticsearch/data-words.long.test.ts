@@ -6,7 +6,7 @@ import { patternOf } from "../../../src/events/pattern.ts";
 import type { StoredEvent } from "../../../src/events/event.ts";
 import type { EventId } from "../../../src/events/id.ts";
 import type { Condition, ListPlan } from "../../../src/query/plan.ts";
-import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
+import { namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import { fixedZone } from "../../../src/query/zone.ts";
 import { groupPlan, listPlan, MORNING, newLog } from "../../contract/store-fixture.ts";

@@ -6,10 +6,7 @@ import { pino } from "pino";
 import type { StoredEvent } from "../../../src/events/event.ts";
 import type { Condition } from "../../../src/query/plan.ts";
 import { fixedZone } from "../../../src/query/zone.ts";
-import { encodeDocument, NO_COLUMNS } from "../../../src/store/elasticsearch/document.ts";
-import type { Document } from "../../../src/store/elasticsearch/document.ts";
-import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
-import { putTemplates } from "../../../src/store/elasticsearch/templates.ts";
+import { namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, write } from "../../contract/store-fixture.ts";
@@ -107,85 +104,8 @@ if (realEngines) {
       await agree(t, store, some, where);
     }
   });
-
-  test("data: what an earlier release wrote is found beside what this one writes, and rebuilt", async (t) => {
-    const old = uniqueName("old");
-    t.teardown(() => remove(old));
-    const names = namesIn(old);
-    const own = newLog();
-    const [before, after] = [0, 1].map((month) =>
-      events
-        .slice(0, 300)
-        .map(({ data, source, user, value }, i) =>
-          event(own, { created: Date.UTC(2031, 4, 1 + month, 10) + i * 60_000, data, source, user, value }),
-        ),
-    ) as [StoredEvent[], StoredEvent[]];
-    const index = names.eventsOf(before[0]!.id);
-    await makeEarlierIndex(index, names.events);
-    const operations = before.flatMap((one) => [{ create: { _index: index, _id: one.id } }, encodedByLayout3(one)]);
-    t.false((await client.bulk({ operations, refresh: true })).errors);
-    const upgraded = await openElasticsearchStore({ client, namespace: old, log });
-    await write(t, upgraded, after);
-    t.is(names.eventsOf(after[0]!.id), index, "the same index takes the new events");
-    for (const where of asked) await agree(t, upgraded, [...before, ...after], where);
-    const marked = async (): Promise<number> =>
-      (await client.count({ index: names.events, query: { term: { has: "data-words" } } })).count;
-    const hasData = (some: readonly StoredEvent[]): number => some.filter(({ data }) => data !== null).length;
-    t.is(await marked(), hasData(after));
-    const { signal } = new AbortController();
-    await upgraded.rebuild!({ since: 0, fill: async () => {}, revise: (one) => one, signal });
-    t.is(await marked(), hasData([...before, ...after]));
-    for (const where of asked) await agree(t, upgraded, [...before, ...after], where);
-  });
-
-  test("data: what a process of an earlier release writes into an index of this one is found", async (t) => {
-    const mixed = uniqueName("mixed");
-    t.teardown(() => remove(mixed));
-    const upgraded = await openElasticsearchStore({ client, namespace: mixed, log });
-    const own = newLog();
-    const some = events
-      .slice(0, 203)
-      .map(({ data, source, user, value }, i) =>
-        event(own, { created: MORNING + i * 60_000, data, source, user, value }),
-      );
-    const [ours, theirs] = [some.filter((_, i) => i % 3 === 0), some.filter((_, i) => i % 3 !== 0)];
-    await write(t, upgraded, ours);
-    const operations = theirs.flatMap((one) => [
-      { create: { _index: namesIn(mixed).eventsOf(one.id), _id: one.id } },
-      encodedByLayout3(one),
-    ]);
-    t.false((await client.bulk({ operations, refresh: true })).errors);
-    for (const where of asked) await agree(t, upgraded, some, where);
-  });
-
-  /** Creates an index of layout 3, in which the words of data are not indexed. */
-  async function makeEarlierIndex(index: string, alias: string): Promise<void> {
-    await putTemplates(client, namesIn(alias.replace(/-events$/, "")), {});
-    await client.indices.create({ index });
-    const { [index]: made } = await client.indices.getMapping({ index });
-    await client.indices.delete({ index });
-    await client.indices.deleteIndexTemplate({ name: alias });
-    const { data: _, folded, ...properties } = made!.mappings.properties!;
-    const { dataDigits: __, ...others } = (folded as { properties: Record<string, object> }).properties;
-    await client.indices.create({
-      index,
-      aliases: { [alias]: {} },
-      mappings: {
-        ...made!.mappings,
-        _meta: { layout: 3 },
-        properties: { ...properties, folded: { properties: others } },
-      },
-    });
-  }
 } else {
   test.skip("data: these tests need Elasticsearch", (t) => t.pass());
-}
-
-/** Encodes an event as layout 3 did, without the words of its data. */
-function encodedByLayout3(one: StoredEvent): string {
-  const { folded, has, ...document } = JSON.parse(encodeDocument(one, NO_COLUMNS)) as Document;
-  const { dataDigits: _, ...others } = folded!;
-  return JSON.stringify({ ...document, has: has?.filter((mark) => !/data-words|odd-data/.test(mark)), folded: others });
 }
 
 function contains(value: string): Condition {

@@ -1,7 +1,7 @@
 import test from "ava";
 import { pino } from "pino";
 
-import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
+import { namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import { event, listPlan, newLog, write } from "../../contract/store-fixture.ts";
 import { elasticsearchClient } from "../../support/elasticsearch.ts";

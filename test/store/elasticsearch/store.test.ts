@@ -6,7 +6,7 @@ import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts"
 import type { StoredEvent } from "../../../src/events/event.ts";
 import { EVERYTHING } from "../../../src/query/plan.ts";
 import type { ListPlan } from "../../../src/query/plan.ts";
-import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
+import { LAYOUT_VERSION, namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { fixedZone, parseZone } from "../../../src/query/zone.ts";
@@ -329,18 +329,33 @@ if (realEngines) {
     }
   });
 
-  test("a layout of a later release is left unchanged", async (t) => {
-    const later = uniqueName("later");
-    t.teardown(() => client.indices.deleteIndexTemplate({ name: `${later}-*` }));
-    await client.indices.putIndexTemplate({
-      name: `${later}-events`,
-      index_patterns: [`${later}-events-*`],
-      _meta: { layout: 99 },
+  for (const layout of [LAYOUT_VERSION - 1, LAYOUT_VERSION + 1]) {
+    test(`a template of layout ${layout} is refused and left unchanged`, async (t) => {
+      const other = uniqueName("other");
+      const name = `${other}-events`;
+      t.teardown(() => client.indices.deleteIndexTemplate({ name: `${other}-*` }));
+      const template = { index_patterns: [`${name}-*`], _meta: { layout } };
+      await client.indices.putIndexTemplate({ name, ...template });
+      await t.throwsAsync(() => openElasticsearchStore({ client, namespace: other, log }), {
+        name: "StartError",
+        message: `The Elasticsearch index template ${name} has layout ${layout}; this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
+      });
+      const { index_templates: found } = await client.indices.getIndexTemplate({ name: `${other}-*` });
+      t.like(found, { length: 1, 0: { index_template: template } });
     });
-    await t.throwsAsync(() => openElasticsearchStore({ client, namespace: later, log }), {
+  }
+
+  test("an index of another layout is refused", async (t) => {
+    const other = uniqueName("other");
+    const index = `${other}-events-2026.10`;
+    const layout = LAYOUT_VERSION - 1;
+    t.teardown(() => client.indices.delete({ index }));
+    await client.indices.create({ index, aliases: { [`${other}-events`]: {} }, mappings: { _meta: { layout } } });
+    await t.throwsAsync(() => openElasticsearchStore({ client, namespace: other, log }), {
       name: "StartError",
-      message: /layout 99/,
+      message: `The Elasticsearch index ${index} has layout ${layout}; this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
     });
+    t.false(await client.indices.existsIndexTemplate({ name: `${other}-*` }), "nothing was changed");
   });
 }
 

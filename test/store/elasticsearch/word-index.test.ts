@@ -6,10 +6,6 @@ import { pino } from "pino";
 
 import type { LogKey, StoredEvent } from "../../../src/events/event.ts";
 import type { Condition } from "../../../src/query/plan.ts";
-import { encodeDocument, NO_COLUMNS } from "../../../src/store/elasticsearch/document.ts";
-import type { Document } from "../../../src/store/elasticsearch/document.ts";
-import { namesIn } from "../../../src/store/elasticsearch/mapping.ts";
-import { putTemplates } from "../../../src/store/elasticsearch/templates.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { fixedZone } from "../../../src/query/zone.ts";
@@ -105,76 +101,8 @@ if (realEngines) {
       );
     }
   });
-
-  test("words: events written by an earlier release are found beside those of this one", async (t) => {
-    const { old, names } = newNamespace(t);
-    await putTemplates(client, names, {});
-    const own = newLog();
-    const [before, after] = [Date.UTC(2031, 4, 1), Date.UTC(2031, 5, 1)].map((moment) =>
-      events.slice(0, 500).map((one, i) => event(own, { ...fieldsOf(one), created: moment + i })),
-    ) as [StoredEvent[], StoredEvent[]];
-    await makeIndexWithoutWords(names.eventsOf(before[0]!.id), names.events);
-    const upgraded = await openElasticsearchStore({ client, namespace: old, log });
-    await write(t, upgraded, [...before, ...after]);
-    for (const where of asked) await agree(t, upgraded, [...before, ...after], where, own);
-  });
-
-  test("words: events that an earlier release wrote into an index of this one are found after a rebuild", async (t) => {
-    const { old, names } = newNamespace(t);
-    const own = newLog();
-    const some = events.slice(0, 500).map((one, i) => event(own, { ...fieldsOf(one), created: MORNING + i }));
-    const upgraded = await openElasticsearchStore({ client, namespace: old, log });
-    const operations = some.flatMap((one) => [
-      JSON.stringify({ create: { _index: names.eventsOf(one.id), _id: one.id } }),
-      encodedByLayout1(one),
-    ]);
-    t.false((await client.bulk({ operations, refresh: true })).errors);
-    const found = async (): Promise<number> =>
-      (await upgraded.list(listPlan(own, { where: matches("timeout.*id=9[0-9]{3}$") }))).total;
-    // Verifies the premise: numbers are found by words that the earlier release did not write.
-    t.is(await found(), 0);
-    const { signal } = new AbortController();
-    await upgraded.rebuild!({ since: 0, fill: async () => {}, revise: (one) => one, signal });
-    t.is(await found(), 4);
-    for (const where of asked) await agree(t, upgraded, some, where);
-  });
-
-  /** Returns a namespace for a store of the test's own. */
-  function newNamespace(t: ExecutionContext) {
-    const old = uniqueName("old");
-    t.teardown(async () => {
-      await client.indices.delete({ index: Object.keys(await client.indices.get({ index: `${old}-*` })) });
-      await client.indices.deleteIndexTemplate({ name: `${old}-*` });
-    });
-    return { old, names: namesIn(old) };
-  }
-
-  /** Creates an index of layout 1, in which the words of documents are not indexed. */
-  async function makeIndexWithoutWords(index: string, alias: string): Promise<void> {
-    await client.indices.create({ index });
-    const { [index]: made } = await client.indices.getMapping({ index });
-    await client.indices.delete({ index });
-    const { folded, ...properties } = made!.mappings.properties!;
-    const { digits: _, ...others } = (folded as { properties: Record<string, object> }).properties;
-    await client.indices.deleteIndexTemplate({ name: alias });
-    await client.indices.create({
-      index,
-      aliases: { [alias]: {} },
-      mappings: {
-        dynamic: false,
-        properties: { ...properties, folded: { properties: { ...others, text: { type: "keyword", index: false } } } },
-      },
-    });
-  }
 } else {
   test.skip("words: these tests need Elasticsearch", (t) => t.pass());
-}
-
-/** Encodes an event as layout 1 did, without words. */
-function encodedByLayout1(event: StoredEvent): string {
-  const { folded, has: _, ...document } = JSON.parse(encodeDocument(event, NO_COLUMNS)) as Document;
-  const { digits: __, ...others } = folded!;
-  return JSON.stringify({ ...document, folded: others });
 }
 
 function contains(value: string): Condition {
@@ -187,10 +115,6 @@ function matches(pattern: string): Condition {
 
 function not(condition: Condition): Condition {
   return { kind: "not", condition };
-}
-
-function fieldsOf({ text, source, value }: StoredEvent): Pick<StoredEvent, "text" | "source" | "value"> {
-  return { text, source, value };
 }
 
 async function agree(

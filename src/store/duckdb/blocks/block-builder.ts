@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
-import { valuesIn } from "../attributes.ts";
-import { rowsOf } from "../read/run-statement.ts";
+import { valuesIn } from "../database/attributes.ts";
+import { rowsOf } from "../database/run-statement.ts";
 import type { Database } from "../database/database.ts";
 import { tagsOfLine } from "../database/schema.ts";
 import type { BlockIndex } from "./block-index.ts";

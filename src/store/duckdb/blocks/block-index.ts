@@ -48,8 +48,8 @@ export type Appended = {
  * them first, so that DuckDB only scans ranges of ids that may contain matches.
  *
  * Filters are committed with their rows. Rows without a block are always scanned: those of the
- * `tail`, until they suffice for a block, and those of older releases or of a previous process's
- * tail, until `BlockBuilder` has indexed them.
+ * `tail`, until they suffice for a block, and those of a previous process's tail, until
+ * `BlockBuilder` has indexed them.
  *
  * Invariant: a query that can see a row of a block checks a filter with the tokens of that row.
  * Only the writer adds rows: either to the tail, or it removes the blocks that they fall into.
@@ -84,7 +84,7 @@ export class BlockIndex implements AsyncDisposable {
   }
 
   /**
-   * Reads the index. Damaged filters and those of other releases are dropped and rebuilt; a table
+   * Reads the index. Damaged filters are dropped and rebuilt; a table
    * that cannot be read is replaced.
    */
   static async read(connection: DuckDBConnection, options: BlockOptions): Promise<BlockIndex> {

@@ -2,7 +2,7 @@ import { numberOfValue } from "../../../events/attributes.ts";
 import type { StoredEvent } from "../../../events/event.ts";
 import { isAscii } from "../../../events/ascii.ts";
 import { fold } from "../../../events/text.ts";
-import type { NamedValues } from "../attributes.ts";
+import type { NamedValues } from "../database/attributes.ts";
 import type { TokenList } from "./token-list.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { isAttribute } from "../../../query/plan.ts";
 import type { Aggregate, NumberSource } from "../../../query/plan.ts";
-import { plainText } from "../attributes.ts";
+import { plainText } from "../database/attributes.ts";
 import type { Binder } from "./binder.ts";
 import { hasOthers, otherText, valuesOf } from "./attribute.ts";
 import { AS_GIVEN, tagsOf } from "./condition.ts";

@@ -2,15 +2,18 @@ import { DOUBLE } from "@duckdb/node-api";
 
 import { numberOf } from "../../../events/attributes.ts";
 import { fold } from "../../../events/text.ts";
-import type { AttributeField, Comparison, Direction } from "../../../query/plan.ts";
-import { plainText } from "../attributes.ts";
-import type { ColumnKind } from "../attributes.ts";
+import type { AttributeField, Comparison, ConditionField, Direction } from "../../../query/plan.ts";
+import { plainText } from "../database/attributes.ts";
+import type { ColumnKind } from "../database/attributes.ts";
 import { directed, unknown } from "./binder.ts";
 import type { Binder } from "./binder.ts";
 import { toRe2 } from "./regexp.ts";
 import { ATTRIBUTE_COLUMN } from "../database/schema.ts";
 
-export type TextComparison = Extract<Comparison, { kind: "text" | "in" | "contains" | "matches" }>;
+export type TextComparison<Field extends string = ConditionField> = Extract<
+  Comparison<Field>,
+  { kind: "text" | "in" | "contains" | "matches" }
+>;
 type NumberComparison = Extract<Comparison, { kind: "number" }>;
 
 /**

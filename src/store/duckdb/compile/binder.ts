@@ -3,18 +3,9 @@ import type { DuckDBType } from "@duckdb/node-api";
 
 import type { LogKey } from "../../../events/event.ts";
 import type { Direction } from "../../../query/plan.ts";
-import { STATISTICS } from "../column-statistics.ts";
-import type { QuerySchema } from "../column-statistics.ts";
-
-/**
- * SQL with its parameters. Of user input, only numbers and validated keys of logs become part of
- * the text; a statement without parameters is planned only once.
- */
-export type Statement = {
-  readonly sql: string;
-  readonly values: readonly (string | number | bigint)[];
-  readonly types: readonly DuckDBType[];
-};
+import { STATISTICS } from "../memory/query-schema.ts";
+import type { QuerySchema } from "../memory/query-schema.ts";
+import type { Statement } from "../database/run-statement.ts";
 
 /** Assumes every statistic about events, and no log. */
 const WORST_CASE: QuerySchema = {

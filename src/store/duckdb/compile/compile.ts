@@ -3,10 +3,10 @@ import type { EventId } from "../../../events/id.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { ListPlan, SortKey, RecordSource } from "../../../query/plan.ts";
 import { Binder, directed, unknown } from "./binder.ts";
-import type { Statement } from "./binder.ts";
 import { attributeOrder } from "./attribute.ts";
 import { condition, foldedText, isId, levelRank } from "./condition.ts";
-import type { QuerySchema } from "../column-statistics.ts";
+import type { Statement } from "../database/run-statement.ts";
+import type { QuerySchema } from "../memory/query-schema.ts";
 
 /** A span of `created`, in milliseconds since the Unix epoch; `to` is exclusive. */
 export type Span = { readonly from: bigint; readonly to: bigint };

@@ -5,7 +5,7 @@ import { fold } from "../../../events/text.ts";
 import type { EventId } from "../../../events/id.ts";
 import { parseEventId } from "../../../events/id.ts";
 import { EARTH_RADIUS_KM, isAttribute } from "../../../query/plan.ts";
-import type { ComparisonOp, Condition, DataSearch, NumberField, TextField } from "../../../query/plan.ts";
+import type { Comparison, ComparisonOp, Condition, DataSearch, NumberField, TextField } from "../../../query/plan.ts";
 import { quoteExpression } from "../../../query/regex/regex.ts";
 import { attributeAbsent, attributeNumber, attributeText } from "./attribute.ts";
 import type { TextComparison } from "./attribute.ts";
@@ -18,18 +18,32 @@ import { splitId, TAG_SEPARATOR } from "../database/schema.ts";
 /** Returns SQL of several conditions, none of which is NULL. */
 type Join = (word: "and" | "or", conditions: readonly string[]) => string;
 
-/** Compiles a condition to SQL. The result is never NULL, so that `not` is the plain complement. */
+/**
+ * Compiles a condition to SQL from its comparisons. The result is never NULL, so that `not` is the
+ * plain complement.
+ * @param compare compiles a comparison, never to NULL
+ */
+export function joinedConditions<Field extends string>(
+  where: Condition<Field>,
+  compare: (comparison: Comparison<Field>) => string,
+  join: Join = byWord,
+): string {
+  if (where.kind === "not") return `not ${joinedConditions(where.condition, compare, join)}`;
+  if (where.kind !== "and" && where.kind !== "or") return compare(where);
+  if (where.conditions.length === 0) return where.kind === "and" ? "true" : "false";
+  return join(
+    where.kind,
+    where.conditions.map((part) => joinedConditions(part, compare, join)),
+  );
+}
+
+/** Compiles a condition on events to SQL. */
 export function condition(where: Condition, bind: Binder, join: Join = byWord): string {
+  return joinedConditions(where, (each) => comparison(each, bind), join);
+}
+
+function comparison(where: Comparison, bind: Binder): string {
   switch (where.kind) {
-    case "and":
-    case "or":
-      if (where.conditions.length === 0) return where.kind === "and" ? "true" : "false";
-      return join(
-        where.kind,
-        where.conditions.map((part) => condition(part, bind, join)),
-      );
-    case "not":
-      return `not ${condition(where.condition, bind, join)}`;
     case "text":
     case "in":
     case "contains":
@@ -37,11 +51,11 @@ export function condition(where: Condition, bind: Binder, join: Join = byWord): 
       if (where.field === "data") return searchData(where as DataSearch, bind);
       return isAttribute(where.field)
         ? attributeText(where.field, where, bind)
-        : compareColumn(textField(where.field), where, bind);
+        : compareColumn(textFieldOf(where.field), where, bind);
     case "number":
       return isAttribute(where.field)
         ? attributeNumber(where.field, where, bind)
-        : compareNumber(where.field, where.op, where.value, bind);
+        : compareNumber(where.field, where, bind);
     case "absent":
       return isAttribute(where.field) ? attributeAbsent(where.field, bind) : absent(where.field);
     case "geo-within":
@@ -137,6 +151,47 @@ export function hasFolds(field: TextField, { schema }: Binder): boolean {
   return field !== "id" && field !== "hash" && field !== "log" && schema.statistics.has(field);
 }
 
+/** SQL for the texts of a column: as posted, "" if absent; folded; and whether they are absent. */
+export type TextColumn = { readonly given: string; readonly folded: string; readonly absent: string };
+
+/** Compares the texts of a column. */
+export function compareTexts(column: TextColumn, where: TextComparison<string>, bind: Binder): string {
+  switch (where.kind) {
+    case "text":
+      return compareFolded(column, where.op, where.value, bind);
+    case "in":
+      return isOneOfFolded(column, where.values, bind);
+    case "contains":
+      return `contains(${column.folded}, ${bind.text(fold(where.value))})`;
+    case "matches": {
+      const expression = toRe2(where.pattern);
+      return expression === null ? "false" : matchesText(column.given, expression, bind);
+    }
+  }
+  throw unknown(where satisfies never);
+}
+
+function compareFolded({ folded, absent }: TextColumn, op: ComparisonOp, value: string, bind: Binder): string {
+  if (op === "=" && value === "") return absent;
+  const test = `${folded} ${op} ${bind.text(value)}`;
+  const isOfPresent = value !== "" && (op === "=" || op === ">" || op === ">=");
+  return isOfPresent ? test : `(${folded} <> '' and ${test})`;
+}
+
+function isOneOfFolded({ folded, absent }: TextColumn, values: readonly string[], bind: Binder): string {
+  const present = values.filter((value) => value !== "");
+  const isOne = `${folded} in (${present.map((value) => bind.text(value)).join(", ")})`;
+  return anyOf([...(values.includes("") ? [absent] : []), ...(present.length > 0 ? [isOne] : [])]);
+}
+
+function anyOf(alternatives: readonly string[]): string {
+  return alternatives.length === 0 ? "false" : `(${alternatives.join(" or ")})`;
+}
+
+function textColumn(field: TextField, bind: Binder): TextColumn {
+  return { given: AS_GIVEN[field], folded: foldedText(field, bind), absent: absent(field) };
+}
+
 function compareText(field: TextField, op: ComparisonOp, value: string, bind: Binder): string {
   if (op === "=" && value === "") return absent(field);
   if (op === "=" && field === "id") {
@@ -144,23 +199,14 @@ function compareText(field: TextField, op: ComparisonOp, value: string, bind: Bi
     return id === null ? "false" : isId(id, bind);
   }
   if (op === "=" && field === "tags") return hasTag(value, bind);
+  if (field !== "tags") return compareFolded(textColumn(field, bind), op, value, bind);
   const parameter = bind.text(value);
-  const test = (text: string): string => `${text} ${op} ${parameter}`;
-  if (field === "tags") return someTag(foldedText(field, bind), test);
-  const text = foldedText(field, bind);
-  const isOfPresent = value !== "" && (op === "=" || op === ">" || op === ">=");
-  return isOfPresent ? test(text) : `(${text} <> '' and ${test(text)})`;
+  return someTag(foldedText(field, bind), (tag) => `${tag} ${op} ${parameter}`);
 }
 
 function isOneOf(field: TextField, values: readonly string[], bind: Binder): string {
-  const alternatives = values.includes("") ? [absent(field)] : [];
-  const present = values.filter((value) => value !== "");
-  if (field === "id" || field === "tags") {
-    alternatives.push(...present.map((value) => compareText(field, "=", value, bind)));
-  } else if (present.length > 0) {
-    alternatives.push(`${foldedText(field, bind)} in (${present.map((value) => bind.text(value)).join(", ")})`);
-  }
-  return alternatives.length === 0 ? "false" : `(${alternatives.join(" or ")})`;
+  if (field !== "id" && field !== "tags") return isOneOfFolded(textColumn(field, bind), values, bind);
+  return anyOf(values.map((value) => compareText(field, "=", value, bind)));
 }
 
 /** @param value not empty */
@@ -236,16 +282,23 @@ export function isId(id: EventId, bind: Binder): string {
   return `(id_hi = ${bind.unsigned(hi)} and id_lo = ${bind.unsigned32(lo)})`;
 }
 
-function compareNumber(field: TextField | NumberField, op: ComparisonOp, value: number, bind: Binder): string {
-  if (field === "created") {
-    // Integer bounds let the scan skip row groups. Fractions use floating point, which is exact for
-    // times.
-    return Number.isSafeInteger(value)
-      ? `(created ${op} ${bind.integer(value)})`
-      : `(created::double ${op} ${bind.add(value, DOUBLE)})`;
-  }
+type NumberComparison<Field extends string> = Extract<Comparison<Field>, { kind: "number" }>;
+
+function compareNumber(field: TextField | NumberField, where: NumberComparison<string>, bind: Binder): string {
+  if (field === "created") return compareInteger("created", where, bind);
+  const { op, value } = where;
   if (field === "value") return `(value is not null and value ${op} ${bind.add(value, DOUBLE)})`;
   throw new TypeError(`${field} is not a number field`);
+}
+
+/**
+ * Compares a column of integers. Integer bounds let the scan skip row groups. Fractions use floating
+ * point, which is exact for times and counts.
+ */
+export function compareInteger(column: string, { op, value }: NumberComparison<string>, bind: Binder): string {
+  return Number.isSafeInteger(value)
+    ? `(${column} ${op} ${bind.integer(value)})`
+    : `(${column}::double ${op} ${bind.add(value, DOUBLE)})`;
 }
 
 function absent(field: TextField | NumberField | "geo" | "data"): string {
@@ -274,7 +327,7 @@ function absent(field: TextField | NumberField | "geo" | "data"): string {
   throw unknown(field satisfies never);
 }
 
-function textField(field: TextField | NumberField): TextField {
+function textFieldOf(field: TextField | NumberField): TextField {
   if (field === "created" || field === "value") throw new TypeError(`${field} is not a text field`);
   return field;
 }

@@ -2,16 +2,16 @@ import type { AttributeField, Condition, GroupPlan } from "../../../query/plan.t
 import { isAttribute } from "../../../query/plan.ts";
 import { MAX_LISTED_VALUES } from "../../store.ts";
 import type { FieldsQuery, LISTED_FIELDS } from "../../store.ts";
-import { plainText } from "../attributes.ts";
+import { plainText } from "../database/attributes.ts";
 import { Binder } from "./binder.ts";
-import type { Statement } from "./binder.ts";
 import { filter } from "./compile.ts";
 import { columnsOf, entriesOf, namedEntriesOf } from "./attribute.ts";
 import { groupsOf } from "./group.ts";
 import { keyOf } from "./key.ts";
 import type { Key } from "./key.ts";
 import { groupsByTags } from "./tags.ts";
-import type { QuerySchema } from "../column-statistics.ts";
+import type { Statement } from "../database/run-statement.ts";
+import type { QuerySchema } from "../memory/query-schema.ts";
 
 export type ListedField = (typeof LISTED_FIELDS)[number];
 type FieldWithValues = Exclude<ListedField, "created" | "text" | "data" | "geo">;

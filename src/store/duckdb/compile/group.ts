@@ -2,7 +2,6 @@ import { DOUBLE } from "@duckdb/node-api";
 
 import type { Aggregate, GroupPlan, HavingCondition, NumberSource } from "../../../query/plan.ts";
 import { Binder, directed, unknown } from "./binder.ts";
-import type { Statement } from "./binder.ts";
 import { eventsOf, filter } from "./compile.ts";
 import { conditionColumn } from "./condition.ts";
 import { keyOf } from "./key.ts";
@@ -10,7 +9,8 @@ import type { Key } from "./key.ts";
 import { firstOfField, numbersOf, valuesOfField } from "./aggregate-input.ts";
 import type { AggregateInput } from "./aggregate-input.ts";
 import { groupsByTags, isByTags } from "./tags.ts";
-import type { QuerySchema } from "../column-statistics.ts";
+import type { Statement } from "../database/run-statement.ts";
+import type { QuerySchema } from "../memory/query-schema.ts";
 
 /**
  * A statement whose rows have, for each key, the columns that {@link Key.read} expects, then the

@@ -7,8 +7,8 @@ import type { AttributeField, Bands, Condition, GroupField, Grouping, Period } f
 import { timeBoundsOf } from "../../../query/time-range.ts";
 import type { Stretch } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
-import type { Row } from "../read/run-statement.ts";
-import { plainText } from "../attributes.ts";
+import type { Row } from "../database/run-statement.ts";
+import { plainText } from "../database/attributes.ts";
 import type { Binder } from "./binder.ts";
 import { hasOthers, valuesOf } from "./attribute.ts";
 import { AS_GIVEN, foldedText, hasFolds, hashOf, levelRank, tagsOf } from "./condition.ts";

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { StartError } from "../../../errors.ts";
 import { FairPool } from "../../../scheduling/fair-pool.ts";
 import { startError } from "./errors.ts";
-import { prepareSchema } from "./migrate.ts";
+import { prepareSchema } from "./prepare-schema.ts";
 
 /**
  * Number of reading connections. Each running query holds a thread of libuv's pool (four by
@@ -62,7 +62,7 @@ export type OpenFile = {
 const openPaths = new Set<string>();
 
 /**
- * Opens a file, creates it if it is missing, and migrates its schema.
+ * Opens a file, creates it if it is missing, and checks its tables.
  * @throws StartError that names the file
  */
 export async function openFile(options: FileOptions): Promise<OpenFile> {

@@ -20,7 +20,7 @@ import type { EventId } from "../../../events/id.ts";
  *   forms that `lower` would get wrong.
  */
 
-/** Version of the tables. Increase it with each change, and add the migration to `migrate.ts`. */
+/** Version of the tables. Increased with each change of them. */
 export const VERSION = 8;
 
 /** The columns of `events`, in order. */
@@ -79,25 +79,22 @@ export const WITH_IDS = `with requested as (select unnest(from_json($1::json, '$
 export const HAS_ID =
   "id_hi between $2::ubigint and $3::ubigint and (id_hi, id_lo) in (select (id_hi, id_lo) from requested)";
 
-export const VISITS = `create table visits (id_hi ubigint not null, id_lo uinteger not null, created bigint not null, log varchar not null,
+const VISITS = `create table visits (id_hi ubigint not null, id_lo uinteger not null, created bigint not null, log varchar not null,
   "user" varchar not null, email varchar not null, page varchar not null, folded struct("user" varchar, email varchar, page varchar))`;
 
-export const EVENTS = `create table events (${Object.entries(EVENT_COLUMNS)
+const EVENTS = `create table events (${Object.entries(EVENT_COLUMNS)
   .map(([name, type]) => `"${name}" ${type}${NULLABLE.has(name) ? "" : " not null"}`)
   .join(", ")})`;
 
 /** See `LogNumbers`. */
-export const LOGS = "create table logs (log varchar not null, number uinteger not null)";
+const LOGS = "create table logs (log varchar not null, number uinteger not null)";
 
 /** See `AttributeColumns`. */
-export const ATTRIBUTE_PLACES = `create table attribute_places (log_number uinteger not null, name varchar,
+const ATTRIBUTE_PLACES = `create table attribute_places (log_number uinteger not null, name varchar,
   column_number uinteger)`;
 
-/** Facts about the whole file. Created if missing; older releases ignore the table. */
-export const MARKS = "create table if not exists marks (name varchar not null, value varchar not null)";
-
-/** Alerts that their users have seen, with the `mark` of a bulk change. Created if missing. */
-export const SEEN_ALERTS = `create table if not exists seen_alerts (id_hi ubigint not null, id_lo uinteger not null,
+/** Alerts that their users have seen, with the `mark` of a bulk change. */
+const SEEN_ALERTS = `create table seen_alerts (id_hi ubigint not null, id_lo uinteger not null,
   user_id varchar not null, log varchar not null, mark varchar)`;
 
 /**
@@ -108,20 +105,27 @@ export function tokenBlocks(table = "token_blocks"): string {
     filter blob not null using compression uncompressed)`;
 }
 
-export const TABLES = [
-  EVENTS,
-  LOGS,
-  ATTRIBUTE_PLACES,
+/** Statements that create the tables, by name. */
+export const TABLES = {
+  events: EVENTS,
+  logs: LOGS,
+  attribute_places: ATTRIBUTE_PLACES,
   // Markers of deleted events, which a replay checks.
-  "create table deleted_events (id_hi ubigint not null, id_lo uinteger not null)",
-  "create table bookmarks (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null)",
+  deleted_events: "create table deleted_events (id_hi ubigint not null, id_lo uinteger not null)",
+  bookmarks: `create table bookmarks (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null,
+     log varchar not null)`,
   // A deleted alert is kept as its own marker.
-  `create table alerts (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null,
+  alerts: `create table alerts (id_hi ubigint not null, id_lo uinteger not null, user_id varchar not null, log varchar not null,
      deleted boolean not null)`,
-  VISITS,
-  'create table positions (topic varchar not null, "partition" integer not null, next_offset bigint not null)',
-  "create table meta (version integer not null)",
-];
+  seen_alerts: SEEN_ALERTS,
+  visits: VISITS,
+  // Facts about the whole file.
+  marks: "create table marks (name varchar not null, value varchar not null)",
+  positions:
+    'create table positions (topic varchar not null, "partition" integer not null, next_offset bigint not null)',
+  token_blocks: tokenBlocks(),
+  meta: "create table meta (version integer not null)",
+} as const;
 
 /** Returns the two integers of an id. `hi` ascends with the time of acceptance. */
 export function splitId(id: EventId): { readonly hi: bigint; readonly lo: number } {

@@ -7,9 +7,8 @@ import type { AttributeField } from "../../../query/plan.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { LISTED_FIELDS, MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
 import type { FieldsAnswer, FieldsQuery, FieldSummary } from "../../store.ts";
-import { queryRows, runStatement } from "./run-statement.ts";
-import type { Row } from "./run-statement.ts";
-import type { Statement } from "../compile/binder.ts";
+import { queryRows, runStatement } from "../database/run-statement.ts";
+import type { Row, Statement } from "../database/run-statement.ts";
 import {
   compileCounts,
   compileListed,
@@ -23,7 +22,8 @@ import {
 } from "../compile/fields.ts";
 import type { ListedField } from "../compile/fields.ts";
 import { transaction } from "../database/transaction.ts";
-import type { ColumnStatistics, QuerySchema } from "../column-statistics.ts";
+import type { ColumnStatistics } from "../memory/column-statistics.ts";
+import type { QuerySchema } from "../memory/query-schema.ts";
 
 type Value = FieldSummary["values"][number];
 

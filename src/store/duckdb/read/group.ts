@@ -6,12 +6,12 @@ import type { GroupPlan } from "../../../query/plan.ts";
 import { mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
-import { runStatement, rowsOf } from "./run-statement.ts";
-import type { Row } from "./run-statement.ts";
+import { runStatement, rowsOf } from "../database/run-statement.ts";
+import type { Row } from "../database/run-statement.ts";
 import { compileGroup } from "../compile/group.ts";
 import type { Key } from "../compile/key.ts";
-import type { ColumnStatistics } from "../column-statistics.ts";
-import { groupBySums } from "../sums/group-by-sums.ts";
+import type { ColumnStatistics } from "../memory/column-statistics.ts";
+import { groupBySums } from "./group-by-sums.ts";
 
 export async function group(
   connection: DuckDBConnection,

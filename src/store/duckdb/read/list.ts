@@ -3,7 +3,7 @@ import type { DuckDBConnection, DuckDBListValue } from "@duckdb/node-api";
 import type { EventRow } from "../../../events/event.ts";
 import type { Condition, ListPlan } from "../../../query/plan.ts";
 import type { Page } from "../../store.ts";
-import { queryRows } from "./run-statement.ts";
+import { queryRows } from "../database/run-statement.ts";
 import {
   compileCount,
   compileInOnePass,
@@ -16,11 +16,12 @@ import {
 } from "../compile/compile.ts";
 import type { Span } from "../compile/compile.ts";
 import { transaction } from "../database/transaction.ts";
-import type { ColumnStatistics, QuerySchema } from "../column-statistics.ts";
+import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import type { EventExtent } from "../../within-time.ts";
 import { toRows } from "./read.ts";
-import type { CachedTimes } from "./list-times-cache.ts";
+import type { CachedTimes } from "../memory/list-times-cache.ts";
 import { joinId } from "../database/schema.ts";
+import type { QuerySchema } from "../memory/query-schema.ts";
 
 /** Approximate number of time slices that a list is counted in to locate its page. */
 const SLICES = 1024;

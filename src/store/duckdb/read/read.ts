@@ -7,8 +7,8 @@ import type { EventId } from "../../../events/id.ts";
 import type { RecordSource } from "../../../query/plan.ts";
 import { mapYielding } from "../../../scheduling/yielding.ts";
 import type { Annotations } from "../../store.ts";
-import { queryRows, rowsOf } from "./run-statement.ts";
-import type { Row } from "./run-statement.ts";
+import { queryRows, rowsOf } from "../database/run-statement.ts";
+import type { Row } from "../database/run-statement.ts";
 import { compileFind } from "../compile/compile.ts";
 import { WITH_IDS, idParameters, joinId, HAS_ID, idHiRange, splitId, tagsOfLine } from "../database/schema.ts";
 

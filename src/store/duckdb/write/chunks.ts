@@ -3,8 +3,8 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 
 import { yieldToRequests, underLoad } from "../../../scheduling/cooperative.ts";
-import { CHUNK_ROWS, STEP_ROWS } from "../vectors/columns.ts";
-import type { Column, Filling } from "../vectors/columns.ts";
+import { CHUNK_ROWS, STEP_ROWS } from "./vectors/columns.ts";
+import type { Column, Filling } from "./vectors/columns.ts";
 
 /**
  * Chunks appended before a flush while no requests arrive. A flush is a statement, with a fixed

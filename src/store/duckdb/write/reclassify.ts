@@ -4,7 +4,7 @@ import type { EventId } from "../../../events/id.ts";
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import type { Classifiable, ReclassifyPiece, Reclassified } from "../../store.ts";
 import type { Database } from "../database/database.ts";
-import type { LogNumbers } from "../logs.ts";
+import type { LogNumbers } from "../database/logs.ts";
 import { encodeId, joinId, idHiRange, splitId, tagsOfLine } from "../database/schema.ts";
 
 /** Rows of a piece. They change in one transaction, which blocks other writes. */

@@ -6,14 +6,14 @@ import { distinctTags } from "../../../events/tags.ts";
 import { isAscii } from "../../../events/ascii.ts";
 import { fold } from "../../../events/text.ts";
 import type { Alert } from "../../store.ts";
-import type { ColumnKind, AttributeCells } from "../attributes.ts";
+import type { ColumnKind, AttributeCells } from "../database/attributes.ts";
 import type { Table } from "./chunks.ts";
-import { FOLDED_FIELDS } from "../column-statistics.ts";
-import type { ColumnStatistics } from "../column-statistics.ts";
+import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import { EVENT_WIDTH, foldedUnlessAscii, joinId, tagLine } from "../database/schema.ts";
-import { bigints, booleans, doubles, hexUbigints, structs, uintegers, where } from "../vectors/columns.ts";
-import type { Column } from "../vectors/columns.ts";
-import { distinctTexts, texts } from "../vectors/texts.ts";
+import { bigints, booleans, doubles, hexUbigints, structs, uintegers, where } from "./vectors/columns.ts";
+import type { Column } from "./vectors/columns.ts";
+import { distinctTexts, texts } from "./vectors/texts.ts";
+import { FOLDED_FIELDS } from "../memory/query-schema.ts";
 
 /** A row of `events`, with the state shared by all rows that are converted together. */
 export type EventRow = {

@@ -7,7 +7,7 @@ import type { Position } from "../../../bus/bus.ts";
 import type { Alert, WriteOutcome } from "../../store.ts";
 import { firstLine } from "../database/errors.ts";
 import type { Block, BlockIndex } from "../blocks/block-index.ts";
-import { attributeColumnsIn } from "../attributes.ts";
+import { attributeColumnsIn } from "../database/attributes.ts";
 import { appendChunks, Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
 import { noteDeletion } from "./erase.ts";

@@ -2,30 +2,28 @@ import type { Client } from "@elastic/elasticsearch";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../../../errors.ts";
-import type { Query } from "../search/compile.ts";
+import type { Query } from "../client/queries.ts";
 import type { LogKey, StoredEvent } from "../../../events/event.ts";
-import { encodeCopy, encodeDocument, MARKER, NO_COLUMNS, toRow } from "../document.ts";
-import type { Document } from "../document.ts";
-import type { Names } from "../mapping.ts";
-import { refresh } from "../annotations.ts";
-import { ANY_ORDER, retryTransient, scan, searcherOf, totalOf, withPointInTimeOnce } from "../search/scan.ts";
-import type { Hit } from "../search/scan.ts";
-import { encodeVisit, visitOf } from "../users.ts";
-import type { VisitDocument } from "../users.ts";
-import { createOperation, deleteOperation, indexOperation, writeBulk } from "../write/write.ts";
-import type { Operation } from "../write/bulk-encoding.ts";
+import { encodeCopy, encodeDocument, MARKER, NO_COLUMNS, toRow } from "../documents/document.ts";
+import type { Document } from "../documents/document.ts";
+import type { Names } from "../documents/mapping.ts";
+import { ANY_ORDER, retryTransient, scan, withPointInTimeOnce } from "../client/scan.ts";
+import type { Hit } from "../client/scan.ts";
+import { encodeVisit, visitOf } from "../documents/visit.ts";
+import type { VisitDocument } from "../documents/visit.ts";
+import { createOperation, deleteOperation, indexOperation, writeBulk } from "../client/bulk.ts";
+import type { Operation } from "../client/bulk-encoding.ts";
+import { refresh } from "../client/indices.ts";
 
 const BATCH = 1000;
 const ATTEMPTS = 8;
 const BACK_OFF_MS = 100;
 
-export const IS_DOCUMENT: Query = { exists: { field: "log" } };
-
 export type CopyOptions = {
   readonly client: Client;
   readonly from: string;
   readonly to: string;
-  /** Encodes a document in the form of this release. */
+  /** Encodes a document for the new index. */
   readonly encode: (document: unknown) => string | Promise<string>;
   readonly signal: AbortSignal;
   /** Whether a document replaces an existing one, because it may have changed since. */
@@ -159,10 +157,4 @@ async function writeAll(client: Client, operations: readonly Operation[], signal
     left = left.filter((_, i) => outcomes[i]?.kind !== "done");
     await sleep(BACK_OFF_MS * 2 ** attempt, undefined, { signal });
   }
-}
-
-/** Counts the documents of an index that searches see. */
-export async function countOf(client: Client, index: string, query?: Query): Promise<number> {
-  const request = { size: 0, track_total_hits: true, ...(query !== undefined && { query }) };
-  return totalOf(await searcherOf(client, index)(request));
 }

@@ -6,29 +6,23 @@ import type { Logger } from "pino";
 import { translated } from "../../../elasticsearch/client.ts";
 import { LoggiaError } from "../../../errors.ts";
 import type { RebuildOptions, RebuildProgress } from "../../store.ts";
-import type { ColumnsOfLogs } from "../columns.ts";
-import { copyAfter, countOf, encoderOf, IS_DOCUMENT, prune } from "./copy.ts";
+import type { ColumnsOfLogs } from "../write/columns.ts";
+import { copyAfter, encoderOf, prune } from "./copy.ts";
 import type { Copied } from "./copy.ts";
-import {
-  block,
-  createGeneration,
-  createPlace,
-  discardUnserved,
-  readIndices,
-  readWrites,
-  switchTo,
-  unblock,
-} from "./generations.ts";
-import type { Index, Writes } from "./generations.ts";
-import { takeLock } from "./lock.ts";
-import type { Lock } from "./lock.ts";
-import { generationOf, kindOf, monthAt } from "../mapping.ts";
-import type { Names } from "../mapping.ts";
-import type { Operation } from "../write/bulk-encoding.ts";
-import { refresh } from "../annotations.ts";
+import { createGeneration, createPlace, discardUnserved, readWrites, switchTo } from "./generations.ts";
+import type { Writes } from "./generations.ts";
+import { takeLock } from "../client/lock.ts";
+import type { Lock } from "../client/lock.ts";
+import { generationOf, kindOf, monthAt } from "../documents/mapping.ts";
+import type { Names } from "../documents/mapping.ts";
+import type { Operation } from "../client/bulk-encoding.ts";
 import { ElasticsearchEvents, operationsOf } from "../write/prepared.ts";
-import { encodeVisit } from "../users.ts";
-import { createOperation, writeBulk, writeEncodedBulk } from "../write/write.ts";
+import { encodeVisit } from "../documents/visit.ts";
+import { createOperation, writeBulk, writeEncodedBulk } from "../client/bulk.ts";
+import { countOf } from "../client/scan.ts";
+import { IS_DOCUMENT } from "../client/queries.ts";
+import { block, readIndices, unblock, refresh } from "../client/indices.ts";
+import type { Index } from "../client/indices.ts";
 
 /** Maximum number of passes over concurrent changes before writes are blocked for the last one. */
 const PASSES = 10;

@@ -1,4 +1,4 @@
-import { claimLock, lockStateOf } from "./lock.ts";
+import { claimLock, lockStateOf } from "../client/lock.ts";
 import { cleanUp } from "./rebuild.ts";
 import type { RebuildContext } from "./rebuild.ts";
 

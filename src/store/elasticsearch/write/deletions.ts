@@ -1,16 +1,18 @@
 import type { Client } from "@elastic/elasticsearch";
 
 import { translateElasticsearchError } from "../../../elasticsearch/client.ts";
+import { LoggiaError } from "../../../errors.ts";
 import type { Deletion } from "../../../events/deletion.ts";
 import type { LogKey, UserId } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
 import type { WriteOutcome } from "../../store.ts";
-import { MARKER } from "../document.ts";
-import type { Document } from "../document.ts";
-import type { Names } from "../mapping.ts";
-import { copyId, deleteCopies, deletedAmong, refresh } from "../annotations.ts";
-import { ANY_ORDER, scan, withPointInTime } from "../search/scan.ts";
-import { indexOperation, writeBulk } from "./write.ts";
+import { MARKER, copyId } from "../documents/document.ts";
+import type { Document } from "../documents/document.ts";
+import type { Names } from "../documents/mapping.ts";
+import { deleteCopies } from "./annotations.ts";
+import { ANY_ORDER, scan, withPointInTime, retryTransient, ShardNotReady } from "../client/scan.ts";
+import { indexOperation, writeBulk } from "../client/bulk.ts";
+import { refresh } from "../client/indices.ts";
 
 const BATCH = 1000;
 
@@ -78,4 +80,40 @@ export async function deletionsAmong(
 ): Promise<Deletion[]> {
   const deleted = await deletedAmong(client, names, ids);
   return Array.from(deleted, (event) => ({ log, event, alertOf: null }));
+}
+
+const NO_INDEX = "index_not_found_exception";
+const NO_SHARD = "no_shard_available_action_exception";
+
+/** Returns which of these events were deleted, i.e. have a marker. */
+export async function deletedAmong(
+  client: Client,
+  names: Names,
+  ids: readonly EventId[],
+): Promise<ReadonlySet<EventId>> {
+  const deleted = new Set<EventId>();
+  for (let i = 0; i < ids.length; i += BATCH) {
+    const docs = ids.slice(i, i + BATCH).map((id) => ({ _index: names.eventsOf(id), _id: id }));
+    const get = () =>
+      retryTransient(async () => {
+        const found = await client.mget<Partial<Document>>({ docs, _source: ["log"] });
+        for (const doc of found.docs)
+          if ("error" in doc && doc.error.type === NO_SHARD) throw new ShardNotReady(doc.error.reason);
+        return found;
+      });
+    let answer = await get();
+    // See `read`.
+    if (answer.docs.some((doc) => "error" in doc && doc.error.type === NO_INDEX)) answer = await get();
+    for (const doc of answer.docs) {
+      if ("error" in doc && doc.error.type !== NO_INDEX) {
+        throw new LoggiaError(
+          "store_unavailable",
+          `Elasticsearch could not read an event: ${doc.error.reason ?? doc.error.type}`,
+        );
+      }
+      const { _id: id, _source: source } = doc as { _id: string; _source?: Partial<Document> };
+      if ("found" in doc && doc.found && source?.log === undefined) deleted.add(id as EventId);
+    }
+  }
+  return deleted;
 }

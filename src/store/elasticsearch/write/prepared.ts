@@ -2,11 +2,11 @@ import type { StoredEvent } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import type { PreparedEvents } from "../../store.ts";
-import type { ColumnsOfLogs } from "../columns.ts";
-import { encodeDocument, NO_COLUMNS } from "../document.ts";
-import { BulkOperations } from "./bulk-encoding.ts";
-import type { Operation } from "./bulk-encoding.ts";
-import { createOperation } from "./write.ts";
+import type { ColumnsOfLogs } from "./columns.ts";
+import { encodeDocument, NO_COLUMNS } from "../documents/document.ts";
+import { BulkOperations } from "../client/bulk-encoding.ts";
+import type { Operation } from "../client/bulk-encoding.ts";
+import { createOperation } from "../client/bulk.ts";
 
 /**
  * Number of events per step, and length of their texts and data; between steps the process may serve

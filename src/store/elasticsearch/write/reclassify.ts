@@ -3,15 +3,14 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 import { LoggiaError } from "../../../errors.ts";
 import type { EventId } from "../../../events/id.ts";
 import type { Classifiable, ReclassifyPiece, Reclassified } from "../../store.ts";
-import type { Query } from "../search/compile.ts";
-import type { Sort } from "../search/compile-sort.ts";
-import type { Document } from "../document.ts";
-import { isHeld } from "../rebuild/lock.ts";
-import { placeOfIndex } from "../mapping.ts";
-import type { Names } from "../mapping.ts";
-import { retryTransient, scan, searcherOf } from "../search/scan.ts";
-import type { Hit } from "../search/scan.ts";
-import { updateOperation } from "./write.ts";
+import type { Query, Sort } from "../client/queries.ts";
+import type { Document } from "../documents/document.ts";
+import { isHeld } from "../client/lock.ts";
+import { placeOfIndex } from "../documents/mapping.ts";
+import type { Names } from "../documents/mapping.ts";
+import { retryTransient, scan, searcherOf } from "../client/scan.ts";
+import type { Hit } from "../client/scan.ts";
+import { updateOperation } from "../client/bulk.ts";
 
 /** Number of events per piece. */
 const PIECE = 1000;

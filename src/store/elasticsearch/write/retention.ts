@@ -6,17 +6,16 @@ import { LoggiaError } from "../../../errors.ts";
 import { CREATED_AHEAD_MS, groupExpiry } from "../../expiry.ts";
 import type { Expired } from "../../expiry.ts";
 import type { Expiry, StorePart } from "../../store.ts";
-import type { Query } from "../search/compile.ts";
-import { countOf, IS_DOCUMENT } from "../rebuild/copy.ts";
-import { block, partOf, readIndices, unblock } from "../rebuild/generations.ts";
-import type { Index } from "../rebuild/generations.ts";
-import { isHeld } from "../rebuild/lock.ts";
-import { kindOf, monthAt, placeOfIndex } from "../mapping.ts";
-import type { Names } from "../mapping.ts";
-import { refresh } from "../annotations.ts";
-import { ANY_ORDER, scan, searcherOf, totalOf, withPointInTimeOnce } from "../search/scan.ts";
-import { deleteOperation, writeBulk } from "./write.ts";
-import type { Operation } from "./bulk-encoding.ts";
+import type { Query } from "../client/queries.ts";
+import { isHeld } from "../client/lock.ts";
+import { kindOf, monthAt, placeOfIndex } from "../documents/mapping.ts";
+import type { Names } from "../documents/mapping.ts";
+import { ANY_ORDER, scan, searcherOf, totalOf, withPointInTimeOnce, countOf } from "../client/scan.ts";
+import { deleteOperation, writeBulk } from "../client/bulk.ts";
+import type { Operation } from "../client/bulk-encoding.ts";
+import { IS_DOCUMENT } from "../client/queries.ts";
+import { block, readIndices, unblock, refresh, storePartOf } from "../client/indices.ts";
+import type { Index } from "../client/indices.ts";
 
 /** Number of documents deleted per request. */
 const STEP = 1000;
@@ -180,7 +179,7 @@ async function dropUnless(removal: Removal, found: Index, query: Query): Promise
       if (await hasHits(client, index, query)) return 0;
       const count = await countOf(client, index, IS_DOCUMENT);
       await removal.throwIfStopped();
-      await removal.beforeRemoval(partOf(names, found));
+      await removal.beforeRemoval(storePartOf(names, found));
       await client.indices.delete({ index });
       dropped = true;
       return count;

@@ -7,7 +7,7 @@ import { parseAttributes } from "../../../../src/events/attributes.ts";
 import { equalsAttribute } from "../../../../src/query/attributes.ts";
 import type { Condition } from "../../../../src/query/plan.ts";
 import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
-import { valuesIn } from "../../../../src/store/duckdb/attributes.ts";
+import { valuesIn } from "../../../../src/store/duckdb/database/attributes.ts";
 import { mayMeet, tokenCondition } from "../../../../src/store/duckdb/blocks/token-condition.ts";
 import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts";
 import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";

@@ -16,11 +16,11 @@ import {
 } from "../../../../src/store/duckdb/compile/compile.ts";
 import { compileTop } from "../../../../src/store/duckdb/compile/fields.ts";
 import { compileGroup } from "../../../../src/store/duckdb/compile/group.ts";
-import { STATISTICS } from "../../../../src/store/duckdb/column-statistics.ts";
-import type { Statistic, QuerySchema } from "../../../../src/store/duckdb/column-statistics.ts";
 import { groupPlan, listPlan } from "../../../contract/store-fixture.ts";
 import { listPlans } from "../../../reference/arbitrary.ts";
 import { groupPlans } from "../../../reference/arbitrary-groups.ts";
+import { STATISTICS } from "../../../../src/store/duckdb/memory/query-schema.ts";
+import type { Statistic, QuerySchema } from "../../../../src/store/duckdb/memory/query-schema.ts";
 
 const SHOP = "shop" as LogKey;
 const ID = "6635f7a0000000010badcafe" as EventId;

@@ -1,7 +1,7 @@
 import test from "ava";
 
 import type { LogKey } from "../../../../src/events/event.ts";
-import type { ColumnsOfLogs } from "../../../../src/store/elasticsearch/columns.ts";
+import type { ColumnsOfLogs } from "../../../../src/store/elasticsearch/write/columns.ts";
 import { ElasticsearchEvents } from "../../../../src/store/elasticsearch/write/prepared.ts";
 import { event } from "../../../contract/store-fixture.ts";
 import { holdOfBest_ms } from "../../../support/turns.ts";

@@ -1,0 +1,230 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+
+import { numberOf } from "../../../events/attributes.ts";
+import { keyOfPeriod, lengthOf, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
+import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
+import { timeRangeOf } from "../../../query/time-range.ts";
+import { filterYielding, mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
+import type { Group, GroupValue } from "../../store.ts";
+import { queryRows } from "../database/run-statement.ts";
+import type { Span } from "../compile/compile.ts";
+import type { ColumnStatistics } from "../memory/column-statistics.ts";
+import { compileSums, sliceNumberOf } from "../compile/sums.ts";
+import type { SumsRow } from "../compile/sums.ts";
+import { added, MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
+import type { LogSums, Slice } from "../memory/time-sums.ts";
+import type { QuerySchema } from "../memory/query-schema.ts";
+
+/** Shorter ranges are scanned just as fast. */
+const LEAST_MS = 86_400_000;
+
+/** Sums are first built for a query that covers this share of the time range of all events. */
+const SHARE_OF_EXTENT = 0.5;
+
+type SumAggregate =
+  | Extract<Aggregate, { readonly kind: "count" }>
+  | { readonly kind: "avg" | "sum" | "min" | "max"; readonly of: "value" };
+
+/** A query that sums by time can answer. */
+type SumsQuery = { readonly period: Period | null; readonly aggregates: readonly SumAggregate[] };
+
+/** The slices entirely within a range, and the parts at its ends that do not fill a slice. */
+type AlignedRange = { readonly from: number; readonly to: number; readonly edges: readonly Span[] };
+
+/**
+ * Computes groups from sums by time. Returns null if the plan needs anything else, if the sums are
+ * missing and not worth building, or if writes meanwhile invalidated them.
+ */
+export async function groupBySums(
+  connection: DuckDBConnection,
+  plan: GroupPlan,
+  statistics: ColumnStatistics,
+  schema: QuerySchema,
+): Promise<Group[] | null> {
+  const question = sumsQueryOf(plan);
+  const log = plan.logs.length === 1 ? schema.logs.get(plan.logs[0]!) : undefined;
+  if (question === null || log === undefined) return null;
+  const cut = alignedRangeOf(plan.where);
+  if (cut === null) return null;
+  const { sums } = statistics;
+  const { mutationVersion, writeVersion } = sums;
+  const before = sums.get(log);
+  if (mutationVersion === null || before?.slices === null) return null;
+  if (before === undefined && !(await isWorthBuilding(connection, cut, statistics))) return null;
+  // Counts alone are cheaper than sums, which might be dropped before they are used again.
+  const isCount = plan.aggregates.every(({ kind }) => kind === "count");
+  if (before === undefined && isCount && !sums.isQueriedAgain(log)) return null;
+  const isSame = before !== undefined && writeVersion !== null && before.writeVersion === writeVersion;
+  const edges: Slice[] = [];
+  let now = before;
+  if (!isSame || cut.edges.length > 0) {
+    const rows = await queryRows(connection, compileSums(log, before?.upTo ?? null, cut.edges));
+    const found = rows.map((row) => sliceOf(row as unknown as SumsRow));
+    if (sums.mutationVersion !== mutationVersion) return null;
+    const fresh = found.filter(({ edge }) => edge === 0);
+    edges.push(...found.filter(({ edge }) => edge > 0).map(({ slice }) => slice));
+    const isUnchanged = writeVersion !== null && writeVersion === sums.writeVersion;
+    now = withFresh(before, fresh, mutationVersion, isUnchanged ? writeVersion : null);
+    sums.set(log, now);
+  }
+  const slices = now?.slices ?? null;
+  if (slices === null) return null;
+  const whole = slices.values().filter(({ slice }) => slice >= cut.from && slice < cut.to);
+  const groups = groupsOf([...whole, ...edges], question);
+  return groups === null ? null : await filteredAndSorted(groups, plan);
+}
+
+function sumsQueryOf({ from, by, aggregates }: GroupPlan): SumsQuery | null {
+  const [first = null] = by;
+  if (from.kind !== "events" || by.length > 1) return null;
+  if (first !== null && (first.kind !== "period" || !isOfSlices(first))) return null;
+  return aggregates.every(isOfSums) ? { period: first, aggregates } : null;
+}
+
+function isOfSums(aggregate: Aggregate): aggregate is SumAggregate {
+  switch (aggregate.kind) {
+    case "count":
+      return aggregate.where === null;
+    case "avg":
+    case "sum":
+    case "min":
+    case "max":
+      return isValue(aggregate.of);
+    case "percentile":
+    case "distinct":
+    case "first":
+    case "last":
+      return false;
+  }
+  throw aggregate satisfies never;
+}
+
+function isValue(of: NumberSource): of is "value" {
+  return of === "value";
+}
+
+function isOfSlices(period: Period): boolean {
+  const length_ms = lengthOf(period);
+  return length_ms === null || length_ms % SLICE_MS === 0;
+}
+
+/** Returns null unless the condition is a sufficiently long range of time. */
+function alignedRangeOf(where: Condition): AlignedRange | null {
+  if (!isOfTime(where)) return null;
+  const { from_ms, to_ms } = timeRangeOf(where);
+  if (!(to_ms - from_ms >= LEAST_MS)) return null;
+  const [from, to] = [Math.ceil(from_ms / SLICE_MS), Math.floor(to_ms / SLICE_MS)];
+  const edges = [
+    { from_ms, to_ms: from * SLICE_MS },
+    { from_ms: to * SLICE_MS, to_ms },
+  ].filter((edge) => edge.from_ms < edge.to_ms);
+  return { from, to, edges: edges.map((edge) => ({ from: BigInt(edge.from_ms), to: BigInt(edge.to_ms) })) };
+}
+
+function isOfTime(where: Condition): boolean {
+  return where.kind === "and" ? where.conditions.every(isOfTime) : where.kind === "number" && where.field === "created";
+}
+
+async function isWorthBuilding(
+  connection: DuckDBConnection,
+  { from, to }: AlignedRange,
+  statistics: ColumnStatistics,
+): Promise<boolean> {
+  const { count, first, last } = await statistics.extent(connection);
+  if (count <= statistics.sums.leastEvents) return false;
+  const asked_ms = Math.min(to * SLICE_MS, last) - Math.max(from * SLICE_MS, first);
+  return asked_ms >= SHARE_OF_EXTENT * (last - first);
+}
+
+type ScannedSlice = { readonly edge: number; readonly slice: Slice; readonly last: bigint };
+
+function sliceOf(row: SumsRow): ScannedSlice {
+  const [edge, , count, numbers, sum, min, max, last] = row;
+  return {
+    edge,
+    slice: {
+      slice: sliceNumberOf(row),
+      count: Number(count),
+      numbers: Number(numbers),
+      sum: sum ?? 0,
+      error: 0,
+      min: min ?? 0,
+      max: max ?? 0,
+    },
+    last,
+  };
+}
+
+function withFresh(
+  before: LogSums | undefined,
+  fresh: readonly ScannedSlice[],
+  mutationVersion: number,
+  writeVersion: number | null,
+): LogSums {
+  const upTo = fresh.reduce((most, { last }) => (last > most ? last : most), before?.upTo ?? 0n);
+  const known = before?.slices ?? new Map<number, Slice>();
+  if (fresh.length === 0) return { mutationVersion, upTo, writeVersion, slices: known };
+  if (fresh.length > MOST_SLICES) return { mutationVersion, upTo, writeVersion, slices: null };
+  const slices = new Map(known);
+  for (const { slice } of fresh) {
+    const same = slices.get(slice.slice);
+    slices.set(slice.slice, same === undefined ? slice : added(same, slice));
+  }
+  return { mutationVersion, upTo, writeVersion, slices };
+}
+
+/** Returns null if a group does not consist of whole slices, or if a sum overflows. */
+function groupsOf(slices: readonly Slice[], { period, aggregates }: SumsQuery): Group[] | null {
+  if (period !== null && !isAligned(period, slices)) return null;
+  const keyOf = period === null ? () => null : keyOfPeriod(period);
+  const found = new Map<number | null, Slice>();
+  if (period === null) found.set(null, NOTHING);
+  for (const slice of slices) {
+    const key = keyOf(slice.slice * SLICE_MS);
+    const same = found.get(key);
+    found.set(key, same === undefined ? slice : added(same, slice));
+  }
+  if (!found.values().every(({ sum }) => Number.isFinite(sum))) return null;
+  return Array.from(found, ([key, slice]) => ({
+    keys: key === null ? [] : [key],
+    values: aggregates.map((aggregate) => valueOf(aggregate, slice)),
+  }));
+}
+
+const NOTHING: Slice = { slice: 0, count: 0, numbers: 0, sum: 0, error: 0, min: 0, max: 0 };
+
+/** Returns whether the zone's offset is a multiple of a slice throughout their time. */
+function isAligned(period: Period, slices: readonly Slice[]): boolean {
+  const [first, last] = slices.reduce<readonly [number, number]>(
+    ([least, most], { slice }) => [Math.min(least, slice), Math.max(most, slice)],
+    [Infinity, -Infinity],
+  );
+  return stretchesOfPeriod(period, first * SLICE_MS, (last + 1) * SLICE_MS).every(
+    ({ from_ms, offset_ms }) => offset_ms % SLICE_MS === 0 && (from_ms <= first * SLICE_MS || from_ms % SLICE_MS === 0),
+  );
+}
+
+function valueOf(aggregate: SumAggregate, { count, numbers, sum, error, min, max }: Slice): GroupValue {
+  if (aggregate.kind === "count") return count;
+  if (numbers === 0) return null;
+  switch (aggregate.kind) {
+    case "sum":
+      return sum + error;
+    case "avg":
+      return (sum + error) / numbers;
+    case "min":
+      return min;
+    case "max":
+      return max;
+  }
+  throw aggregate satisfies never;
+}
+
+async function filteredAndSorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
+  const { having, skip, take } = plan;
+  const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
+  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
+  const sorted = await sortYielding(await mapYielding(kept, rank), compare);
+  return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
+}
