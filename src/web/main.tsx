@@ -1,7 +1,7 @@
 import { render } from "preact";
 
-import { messageOf } from "./api/client.ts";
-import { createApp } from "./app.ts";
+import { messageOf } from "./parts/api/client.ts";
+import { createApp } from "./state/app.ts";
 import { createInitialLoad } from "./shell/initial-load.ts";
 import { Page } from "./shell/page.tsx";
 

@@ -1,10 +1,10 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { ApiFault, messageOf } from "../api/client.ts";
-import type { LogRecord } from "../api/types.ts";
-import type { App } from "../app.ts";
-import { SearchPrefetch } from "../search/prefetch.ts";
+import { ApiFault, messageOf } from "../parts/api/client.ts";
+import type { LogRecord } from "../parts/api/types.ts";
+import type { App } from "../state/app.ts";
+import { SearchPrefetch } from "../screens/search/prefetch.ts";
 
 /** Data that the page reads before it draws a screen. */
 export type InitialLoad = {
@@ -47,7 +47,7 @@ export function createInitialLoad(app: App): InitialLoad {
     begin() {
       const ticket = app.location.place.peek().parameters.get("ticket");
       if (ticket !== undefined) {
-        attempt(import("../sign-in/by-ticket.ts").then(({ signInByTicket }) => signInByTicket(app, ticket)));
+        attempt(import("../screens/sign-in/by-ticket.ts").then(({ signInByTicket }) => signInByTicket(app, ticket)));
         return;
       }
       const session = app.session.open();

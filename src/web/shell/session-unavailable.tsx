@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 
-import { ApiFault, messageOf } from "../api/client.ts";
-import { useRetry } from "../faults/use-retry.ts";
-import { Message } from "../parts/message.tsx";
+import { ApiFault, messageOf } from "../parts/api/client.ts";
+import { useRetry } from "../parts/api/use-retry.ts";
+import { Message } from "../parts/controls/message.tsx";
 import "../css/blank.css";
 
 export type SessionUnavailableProperties = {

@@ -2,18 +2,18 @@ import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 
-import type { App } from "../app.ts";
-import { shortcut } from "../keys/table.ts";
-import { Arches, Icon } from "../parts/icons.tsx";
-import { MenuButton } from "../parts/menu.tsx";
-import type { MenuItem, MenuItems } from "../parts/menu.tsx";
-import { RANGE_PARAMETERS } from "../ask/range-address.ts";
+import type { App } from "../state/app.ts";
+import { shortcut } from "../parts/keys/table.ts";
+import { Arches, Icon } from "../parts/controls/icons.tsx";
+import { MenuButton } from "../parts/controls/menu.tsx";
+import type { MenuItem, MenuItems } from "../parts/controls/menu.tsx";
+import { RANGE_PARAMETERS } from "../parts/query/range-address.ts";
 import type { Place, Screen } from "../state/address.ts";
-import { actWith } from "./act-with.ts";
-import { lastLog } from "./last-log.ts";
-import { lazy } from "./lazy.tsx";
+import { actWith } from "../parts/controls/act-with.ts";
+import { lastLog } from "../state/last-log.ts";
+import { lazy } from "../parts/controls/lazy.tsx";
 
-const ShortcutsDialog = lazy(async () => (await import("../keys/dialog.tsx")).ShortcutsDialog);
+const ShortcutsDialog = lazy(async () => (await import("../features/keys/dialog.tsx")).ShortcutsDialog);
 
 type Entry = {
   readonly screen: Screen;
@@ -91,7 +91,7 @@ function placeOf(app: App, screen: Screen): Partial<Place> {
 }
 
 function stepTo(app: App, step: 1 | -1): void {
-  actWith(app, "Bookmarks could not be read", import("../bookmarks/step.ts"), ({ goToBookmark }) =>
+  actWith(app, "Bookmarks could not be read", import("../features/marked/step-bookmark.ts"), ({ goToBookmark }) =>
     goToBookmark(app, step),
   );
 }

@@ -1,7 +1,7 @@
 import { DAY_MS } from "../../query/calendar.ts";
-import { momentOf } from "../api/types.ts";
-import type { App } from "../app.ts";
-import type { Moments } from "../ask/range.ts";
+import { momentOf } from "../parts/api/types.ts";
+import type { App } from "./app.ts";
+import type { Moments } from "../parts/query/range.ts";
 import type { Run } from "./search.ts";
 
 /** Returns moments from the log's first event on; bars from 1970 on would be months wide. */

@@ -1,4 +1,4 @@
-import type { App } from "../app.ts";
+import type { App } from "./app.ts";
 
 /** Where producers post: the URL that is set, or the port of the host that serves the page. @throws ApiFault */
 export async function readPostingUrl(app: Pick<App, "client">): Promise<string> {

@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
-import { ownZone } from "../time/zones.ts";
+import { ownZone } from "../parts/time/zones.ts";
 
-import type { Range } from "../ask/range.ts";
+import type { Range } from "../parts/query/range.ts";
 
 /** A person's settings of the page, stored in the browser. They contain nothing secret. */
 export type Preferences = {

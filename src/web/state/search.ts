@@ -1,13 +1,13 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
-import { writeSelection } from "../ask/choices.ts";
-import { readAsk, withCondition } from "../ask/compose.ts";
-import { isSameHiding, withoutHidden } from "../ask/hiding.ts";
-import { exactRange, isSameRange, momentsOf, resolveRange, withOwnRange } from "../ask/range.ts";
-import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../ask/range-address.ts";
-import type { Moments, Range } from "../ask/range.ts";
-import { findZone } from "../time/zones.ts";
+import { writeSelection } from "../parts/query/choices.ts";
+import { readAsk, withCondition } from "../parts/query/compose.ts";
+import { isSameHiding, withoutHidden } from "../parts/query/hiding.ts";
+import { exactRange, isSameRange, momentsOf, resolveRange, withOwnRange } from "../parts/query/range.ts";
+import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../parts/query/range-address.ts";
+import type { Moments, Range } from "../parts/query/range.ts";
+import { findZone } from "../parts/time/zones.ts";
 import type { Location } from "./location.ts";
 
 export type Order = "asc" | "desc";

@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { ApiFault } from "../api/client.ts";
-import type { Client } from "../api/client.ts";
-import type { Account } from "../api/types.ts";
+import { ApiFault } from "../parts/api/client.ts";
+import type { Client } from "../parts/api/client.ts";
+import type { Account } from "../parts/api/types.ts";
 
 /** `ended`: the session has ended since the page was opened; the page's content stays. */
 export type SessionState = "unknown" | "out" | "in" | "ended";

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { ApiFault } from "../api/client.ts";
+import { ApiFault } from "../parts/api/client.ts";
 import { readPart } from "./search.ts";
 import type { Run } from "./search.ts";
 

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import type { Client } from "../../../src/web/api/client.ts";
+import type { Client } from "../../../src/web/parts/api/client.ts";
 import { createSession } from "../../../src/web/state/session.ts";
 
 test("a 401 of a request sent before the sign-in does not end the new session", async (t) => {

@@ -1,0 +1,158 @@
+import { useComputed } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+
+import type { App } from "../../state/app.ts";
+import { readAsk } from "../../parts/query/compose.ts";
+import { searchActions } from "../../state/actions/search-actions.ts";
+import type { EventActions, EventFormats, OpenEventProperties } from "../../parts/event/event-actions.ts";
+import { shortcut } from "../../parts/keys/table.ts";
+import { formatNumber } from "../../parts/text/numbers.ts";
+import { lazy, usePreload } from "../../parts/controls/lazy.tsx";
+import type { Run, Search } from "../../state/search.ts";
+import type { Hold, ListControl } from "../../parts/list/control.ts";
+import { List } from "../../parts/list/list.tsx";
+import type { Follow } from "../../parts/list/list-view.ts";
+import { bindListKeys } from "../../parts/event/list-keys.ts";
+import { useRowAppearance, useEventFormats } from "../../state/row-appearance.ts";
+import { useCellMenu } from "../../parts/event/use-cell-menu.tsx";
+import { useOpenInAddress } from "./open-in-address.ts";
+import { useRowInAddress } from "./row-in-address.ts";
+import type { Results } from "../../state/results.ts";
+import type { RowSource } from "../../parts/rows/row-source.ts";
+import type { EventRow } from "../../parts/rows/row.ts";
+import { clockFrom, formatsOf } from "../../parts/time/moments.ts";
+
+const loadOpenEvent = async () => (await import("../../parts/event/open-event.tsx")).OpenEvent;
+const OpenEvent = lazy<OpenEventProperties>(loadOpenEvent);
+
+/** What a live tail adds to a list. */
+export type Following = {
+  readonly follow: ReadonlySignal<Follow>;
+  readonly hold: (reason: Hold) => void;
+  /** Called when the pointer that held the list is released. */
+  readonly release: () => void;
+  readonly gaps: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
+};
+
+type EventListProperties = {
+  readonly app: App;
+  readonly search: Search;
+  readonly results: Results;
+  readonly run: Run;
+  readonly source: RowSource;
+  readonly end: JSX.Element;
+  readonly live?: Following;
+};
+
+/** A list of events with the actions on them. */
+export function EventList({ app, search, results, run, source, end, live }: EventListProperties): JSX.Element {
+  const control = useRef<ListControl | null>(null);
+  const actions = useMemo(() => searchActions({ app, search, results, bookmarks: results.bookmarks }), []);
+  const found = useRowAppearance(app, results, run);
+  // Rows of a tail are in order of acceptance, so the first row's day does not apply to others.
+  const appearance = useMemo(
+    () => (live === undefined ? found : { ...found, clock: clockFrom(run.moments.to, formatsOf(run.zone)) }),
+    [found],
+  );
+  const formats = useEventFormats(app, results, run);
+  // Loads the code before the first event is opened.
+  usePreload(loadOpenEvent);
+  useOpenInAddress({ app, results, run, source, control });
+  const scrolled = useRowInAddress(app, control);
+  useLayoutEffect(
+    () => bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: (id) => rowIn(source, id) }),
+    [source],
+  );
+  const total = useComputed(() => (source.isComplete.value ? source.length.value : null));
+  const openEvent = (id: string) => (
+    <Opened id={id} results={results} source={source} actions={actions} formats={formats} />
+  );
+  const growsAtTop = run.order === "desc";
+  const turn = () => {
+    search.order.value = growsAtTop ? "asc" : "desc";
+    search.start();
+  };
+  // The query's own SORT takes precedence, so a button would have no effect.
+  const isSorted = useMemo(() => readAsk(run.query)?.clauses.has("sort") === true, [run.query]);
+  useLayoutEffect(() => {
+    const press = () => document.querySelector<HTMLElement>("#list > .head .cols button")?.click();
+    return app.shortcuts.bind([
+      shortcut("search", "columns", press),
+      ...(isSorted ? [] : [shortcut("search", "order", turn)]),
+    ]);
+  }, [growsAtTop, isSorted]);
+  const menu = useCellMenu({ app, source, control, columns: appearance.columns, actions, formats });
+  return (
+    <>
+      <List
+        source={source}
+        appearance={appearance}
+        order={run.order}
+        onOrder={isSorted ? null : turn}
+        onColumns={(next) => results.setColumns(next)}
+        readFields={() => results.readFields()}
+        day={formats.day}
+        label={`Events, ${growsAtTop ? "newest first" : "oldest first"}`}
+        total={total.value}
+        opened={results.opened}
+        openEvent={openEvent}
+        start={results.memory}
+        onControl={(made) => {
+          if (made === null) results.leave(control.current);
+          control.current = results.control = made;
+          if (made === null || results.contextOf === null) return;
+          made.takeFocus(results.contextOf);
+          results.contextOf = results.contextTop = null;
+        }}
+        onPartEnd={() => app.toaster.show(partEndText(source, isSorted ? null : run.order))}
+        onMenu={menu.show}
+        onHold={(reason) => {
+          if (reason === "scrolled") scrolled();
+        }}
+        {...(live !== undefined && {
+          onRelease: live.release,
+          follow: live.follow,
+          gaps: live.gaps,
+          onHold: (reason: Hold) => {
+            const view = control.current?.view;
+            const isAtEnd = (growsAtTop ? view?.isAtTop : view?.isAtBottom) === true;
+            if (reason !== "scrolled" || !isAtEnd) live.hold(reason);
+          },
+        })}
+        end={end}
+      />
+      {menu.element}
+    </>
+  );
+}
+
+type OpenedProperties = {
+  readonly id: string;
+  readonly results: Results;
+  readonly source: RowSource;
+  readonly actions: EventActions;
+  readonly formats: EventFormats;
+};
+
+/** An open event of a list. */
+export function Opened({ id, results, source, actions, formats }: OpenedProperties): JSX.Element | null {
+  void source.version.value;
+  const row = rowIn(source, id);
+  return row === undefined ? null : (
+    <OpenEvent row={row} state={results.states.of(row)} actions={actions} formats={formats} />
+  );
+}
+
+/** Returns the message at the last loaded row. @param order null if it can't be reversed */
+function partEndText({ length }: RowSource, order: Run["order"] | null): string {
+  const further = "more follow as you go on";
+  const formats = `Event ${formatNumber(length.peek())} is the last one loaded; ${further}`;
+  if (order === null) return formats;
+  return `${formats}. Press o to begin at the ${order === "desc" ? "oldest" : "newest"}`;
+}
+
+function rowIn(source: RowSource, id: string): EventRow | undefined {
+  return source.at(source.indexOf(id));
+}

@@ -1,0 +1,114 @@
+import { parseQuery } from "../../../query/parser.ts";
+import type { Clauses } from "../../../query/syntax.ts";
+import { readAsk, withCondition as extended } from "../query/compose.ts";
+import { cut, piecesOf } from "../query/pieces.ts";
+import { fieldName } from "../query/print.ts";
+import type { EventRow } from "./row.ts";
+
+export type Order = "asc" | "desc";
+/** From inclusive, to exclusive, in milliseconds since the Unix epoch. */
+export type Moments = { readonly from: number; readonly to: number };
+
+/** A query for events, split so that its pages can be requested. */
+export type ListQuestion = {
+  /** The query without the clauses that define a page. */
+  readonly base: string;
+  /** null if the query has its own range. */
+  readonly range: Moments | null;
+  /** SORT as written in the query; null for the order of time. */
+  readonly ownSort: string | null;
+  readonly order: Order;
+  /** Number of records that the query asks for; null for all. */
+  readonly take: number | null;
+  /** Number of records that the query skips before them. */
+  readonly skip: number;
+};
+
+/**
+ * Splits a query. Its own range and SORT take precedence over the chosen ones.
+ *
+ * @throws the parser's error
+ */
+export function listQuestion(text: string, range: Moments, order: Order): ListQuestion {
+  const { clauses } = parseQuery(text);
+  const { sort } = clauses;
+  const isByTime = sort === null || (sort.key.kind === "name" && sort.key.name.text.toLowerCase() === "created");
+  return {
+    // A row holds all fields, and its id and time say where the next page begins.
+    base: withoutClauses(text, ["sort", "take", "skip", "columns"]),
+    range: clauses.occurs === null ? range : null,
+    ownSort: isByTime ? null : clauseOf(text, "sort"),
+    order: isByTime && sort !== null ? sort.direction : order,
+    take: clauses.take?.value ?? null,
+    skip: clauses.skip?.value ?? 0,
+  };
+}
+
+/** Returns the names in the COLUMNS of a query for events, in its order. */
+export function namesOfColumns(text: string): readonly string[] {
+  const columns = piecesOf(text)?.query.clauses.columns ?? [];
+  return columns.flatMap(({ of }) => (of.kind === "name" ? fieldName(of.name.text) : []));
+}
+
+/** The position of the next page. */
+export type Cursor = {
+  readonly range: Moments | null;
+  readonly skip: number;
+};
+
+export function firstCursor({ range, skip }: ListQuestion): Cursor {
+  return { range, skip };
+}
+
+/**
+ * Returns the cursor after a row. Pages continue at the time of the last row, so that every page is
+ * equally fast to read; rows of that time that were already read are skipped.
+ *
+ * @param tied number of rows read so far with the time of the last row, including it
+ * @param read number of rows read so far
+ */
+export function cursorBehind(question: ListQuestion, last: EventRow, tied: number, read: number): Cursor {
+  if (question.range === null || question.ownSort !== null)
+    return { range: question.range, skip: question.skip + read };
+  const { from, to } = question.range;
+  const isDescending = question.order === "desc";
+  return {
+    range: isDescending ? { from, to: last.created + 1 } : { from: last.created, to },
+    skip: tied === read ? question.skip + tied : tied,
+  };
+}
+
+/** Returns the query for one page. */
+export function pageQuery(question: ListQuestion, { range, skip }: Cursor, take: number): string {
+  const clauses = [
+    ...(range === null ? [] : [`OCCURS(${momentInLql(range.from)}, ${momentInLql(range.to)})`]),
+    question.ownSort ?? `SORT created ${question.order.toUpperCase()}`,
+    ...(skip === 0 ? [] : [`SKIP ${skip}`]),
+    `TAKE ${take}`,
+  ];
+  // The query may end with a comment, so the clauses start on a new line.
+  return `${question.base}\n${clauses.join(" ")}`;
+}
+
+/** Formats a moment as an LQL literal. */
+export function momentInLql(ms: number): string {
+  return `'${new Date(ms).toISOString()}'`;
+}
+
+/** Removes clauses from a query. A query with an error is returned unchanged. */
+export function withoutClauses(text: string, names: readonly (keyof Clauses)[]): string {
+  const clauses = piecesOf(text)?.clauses;
+  return cut(text, ...names.flatMap((name) => clauses?.get(name) ?? []));
+}
+
+/** Returns a clause as written; null if absent. */
+export function clauseOf(text: string, name: keyof Clauses): string | null {
+  const span = piecesOf(text)?.clauses.get(name);
+  return span === undefined ? null : text.slice(span.start, span.end);
+}
+
+/** Adds a condition that must hold as well. A query with an error is returned unchanged. */
+export function withCondition(text: string, condition: string): string {
+  const ask = readAsk(text);
+  return ask === null ? text : extended(ask, condition);
+}

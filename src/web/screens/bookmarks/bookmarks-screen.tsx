@@ -1,0 +1,60 @@
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+
+import type { App } from "../../state/app.ts";
+import { shortcut } from "../../parts/keys/table.ts";
+import { MarksScreen } from "../../features/marked/marks-screen.tsx";
+import { narrowed, successorOf } from "../../features/marked/marked.ts";
+import type { MarkedEvent } from "../../features/marked/marked.ts";
+import { narrowingOf, useMarked } from "../../features/marked/use-marked.ts";
+import { useUndo } from "../../features/marked/use-undo.ts";
+import type { Done } from "../../features/marked/use-undo.ts";
+import { countOf } from "../../parts/text/numbers.ts";
+import "../../css/blank.css";
+
+/** The account's bookmarks of all logs. */
+export function BookmarksScreen({ app }: { app: App }): JSX.Element {
+  const version = useSignal(0);
+  // A bookmark just set in a list may not be stored yet.
+  const marked = useMarked(app, "bookmarks", version.value + app.bookmarkChanges.value);
+  const current = useSignal<string | null>(null);
+  const act = useUndo(app, "bookmarks");
+  const { client } = app;
+  const remove = (event: MarkedEvent): void => {
+    const next = successorOf(narrowed(marked.events.peek() ?? [], narrowingOf(app)), event.id);
+    current.value = next;
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`.row[data-id="${next ?? ""}"]`)?.focus());
+    const path = `/1/logs/${event.log}/bookmarks`;
+    const work = async (): Promise<Done> => {
+      await marked.leave([event.id], () => client.ask(`${path}/${event.id}`, { method: "DELETE" }));
+      return { words: "Bookmark removed", undo: () => client.ask(path, { method: "POST", form: { id: event.id } }) };
+    };
+    void act({ work, failed: "The bookmark was not removed", changed: () => (version.value += 1) });
+  };
+  return (
+    <MarksScreen
+      app={app}
+      marked={marked}
+      kind="bookmarks"
+      name="Bookmarks"
+      countText={(count) => countOf(count, "bookmark")}
+      label="Bookmarks, newest first"
+      current={current}
+      takeOut={{
+        icon: "bookmark",
+        label: "Remove",
+        key: "b",
+        bound: (act) => shortcut("bookmarks", "remove", act),
+        act: remove,
+      }}
+      empty={
+        <div class="blank">
+          <h2>No bookmarks</h2>
+          <p>
+            Press <kbd>b</kbd> on an event to keep it here.
+          </p>
+        </div>
+      }
+    />
+  );
+}
