@@ -1,5 +1,5 @@
 import type { Answer, Client } from "../parts/api/client.ts";
-import type { FieldRecord } from "../features/fields/facets.ts";
+import type { FieldRecord } from "../parts/api/types.ts";
 import type { Run } from "./search.ts";
 
 /** Sends LQL to a run's log, with its zone and signal. @throws ApiFault; the signal's reason */

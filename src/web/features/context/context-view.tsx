@@ -17,7 +17,8 @@ import { useRowAppearance, useEventFormats } from "../../state/row-appearance.ts
 import { useCellMenu } from "../../parts/event/use-cell-menu.tsx";
 import { formatsOf } from "../../parts/time/moments.ts";
 import { readerOf } from "../../state/read-page.ts";
-import { Opened } from "../list/event-list.tsx";
+import { OpenedEvent } from "../../parts/event/opened-event.tsx";
+import { rowById } from "../../parts/rows/row-source.ts";
 import type { Results } from "../../state/results.ts";
 import { rowOf } from "../../parts/rows/row.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
@@ -43,7 +44,7 @@ export function ContextView({ app, search, results }: ContextProperties): JSX.El
     return () => rows.close();
   }, [rows]);
   useEffect(() => void (results.contextOf = id), []);
-  const event = useComputed(() => (rows.version.value, rows.at(rows.indexOf(id))));
+  const event = useComputed(() => (rows.version.value, rowById(rows, id)));
   const isHere = useComputed(() => rows.length.value > 0);
   const back = (): void => goBack(app, results);
   useLayoutEffect(() => {
@@ -157,11 +158,10 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
     [],
   );
   const openEvent = (row: string) => (
-    <Opened id={row} results={results} source={rows} actions={actions} formats={formats} />
+    <OpenedEvent id={row} states={results.states} source={rows} actions={actions} formats={formats} />
   );
   useLayoutEffect(() => {
-    const rowNamed = (name: string): EventRow | undefined => rows.at(rows.indexOf(name));
-    return bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: rowNamed });
+    return bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: (name) => rowById(rows, name) });
   }, [rows]);
   const menu = useCellMenu({ app, source: rows, control, columns: appearance.columns, actions, formats });
   return (
@@ -174,7 +174,7 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
         onColumns={(next) => results.setColumns(next)}
         readFields={() => results.readFields()}
         day={formats.day}
-        label={`Events around ${formats.moment(rows.at(rows.indexOf(id))?.created ?? 0)}`}
+        label={`Events around ${formats.moment(rowById(rows, id)?.created ?? 0)}`}
         total={null}
         opened={opened}
         openEvent={openEvent}

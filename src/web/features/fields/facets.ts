@@ -3,14 +3,12 @@ import { choicesOf, hasChoice, readAsk, withoutField } from "../../parts/query/c
 import type { Ask } from "../../parts/query/compose.ts";
 import { writeSelection } from "../../parts/query/choices.ts";
 import type { Choice } from "../../parts/query/choices.ts";
+import type { FieldRecord } from "../../parts/api/types.ts";
 import { bandOfKey, within } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { writeField } from "../../parts/query/print.ts";
 import type { Moments } from "../../parts/query/range.ts";
 import { roundUp } from "../../parts/text/numbers.ts";
-
-/** A field of the log, as returned by `GET …/fields`. */
-export type FieldRecord = { readonly name: string; readonly kind: string; readonly count: string };
 
 /** Statistics of a field over all events found. */
 export type FieldStatistics = {

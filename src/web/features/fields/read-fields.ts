@@ -6,7 +6,8 @@ import type { GroupRecord } from "../../parts/query/groups.ts";
 import { askRun, readFieldsOf } from "../../state/ask-run.ts";
 import type { Run } from "../../state/search.ts";
 import { conditioned, facetFields, MOST_FACETS, readStatistics, statisticsParts, statisticsQuery } from "./facets.ts";
-import type { FieldRecord, FieldStatistics } from "./facets.ts";
+import type { FieldRecord } from "../../parts/api/types.ts";
+import type { FieldStatistics } from "./facets.ts";
 import type { Read } from "./use-order.ts";
 
 /** Fields per request when the statistics of a part are too much for the store. */

@@ -5,16 +5,14 @@ import { useMemo } from "preact/hooks";
 import type { App } from "../../state/app.ts";
 import { bandText } from "../../parts/query/choices.ts";
 import { readAsk } from "../../parts/query/compose.ts";
-import { withRange } from "../../parts/query/range.ts";
+import { rangeText, withRange } from "../../parts/query/range.ts";
 import { bandOfKey, withKey } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import { countOf, formatNumber } from "../../parts/text/numbers.ts";
 import { ReadingLine, ReadingState, Unanswered } from "../../state/faults/reading-state.tsx";
 import { lazy } from "../../parts/controls/lazy.tsx";
-import { HiddenClasses, rangeText } from "../../screens/search/found-line.tsx";
 import { useTitle } from "../../state/title.ts";
-import { ResultActions } from "../../screens/search/result-actions.tsx";
 import { askRun } from "../../state/ask-run.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
@@ -56,8 +54,17 @@ type Answer = {
   readonly order: Order | null;
 };
 
+export type GroupsViewProperties = {
+  readonly app: App;
+  readonly search: Search;
+  /** Shown beside the heading. */
+  readonly note: JSX.Element;
+  /** The actions on the result. */
+  readonly actions: JSX.Element;
+};
+
 /** Shows a grouped query as a chart and a table; each group leads to its events. */
-export function GroupsView({ app, search }: { app: App; search: Search }): JSX.Element {
+export function GroupsView({ app, search, note, actions }: GroupsViewProperties): JSX.Element {
   const run = search.run.value;
   const reading = useRead(run, () => readGroups(app, run), [], true);
   const { value: answer, error } = reading;
@@ -134,7 +141,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
           {groups.keys.length > 0 && `by ${keys.map(({ name }) => visibleText(name)).join(" and ")}, `}
           {rangeText(run.moments, formats)} {placeOf(run.zone)}, {found.took_ms.toFixed(0)} ms
         </span>
-        <HiddenClasses app={app} search={search} />
+        {note}
         <span class="space" />
         <div class="seg hide-small" role="group" aria-label="Chart">
           {charts.map((name) => (
@@ -148,7 +155,7 @@ export function GroupsView({ app, search }: { app: App; search: Search }): JSX.E
             </button>
           ))}
         </div>
-        <ResultActions app={app} search={search} run={run} />
+        {actions}
       </div>
       {line}
       {shown === "Map" && (

@@ -1,40 +1,27 @@
 import { useComputed } from "@preact/signals";
-import type { ReadonlySignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
 import { readAsk } from "../../parts/query/compose.ts";
 import { searchActions } from "../../state/actions/search-actions.ts";
-import type { EventActions, EventFormats, OpenEventProperties } from "../../parts/event/event-actions.ts";
+import { OpenedEvent, loadOpenEvent } from "../../parts/event/opened-event.tsx";
 import { shortcut } from "../../parts/keys/table.ts";
 import { formatNumber } from "../../parts/text/numbers.ts";
-import { lazy, usePreload } from "../../parts/controls/lazy.tsx";
+import { usePreload } from "../../parts/controls/lazy.tsx";
 import type { Run, Search } from "../../state/search.ts";
 import type { Hold, ListControl } from "../../parts/list/control.ts";
 import { List } from "../../parts/list/list.tsx";
-import type { Follow } from "../../parts/list/list-view.ts";
+import type { Following } from "../../parts/list/following.ts";
 import { bindListKeys } from "../../parts/event/list-keys.ts";
 import { useRowAppearance, useEventFormats } from "../../state/row-appearance.ts";
 import { useCellMenu } from "../../parts/event/use-cell-menu.tsx";
 import { useOpenInAddress } from "./open-in-address.ts";
 import { useRowInAddress } from "./row-in-address.ts";
 import type { Results } from "../../state/results.ts";
+import { rowById } from "../../parts/rows/row-source.ts";
 import type { RowSource } from "../../parts/rows/row-source.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
 import { clockFrom, formatsOf } from "../../parts/time/moments.ts";
-
-const loadOpenEvent = async () => (await import("../../parts/event/open-event.tsx")).OpenEvent;
-const OpenEvent = lazy<OpenEventProperties>(loadOpenEvent);
-
-/** What a live tail adds to a list. */
-export type Following = {
-  readonly follow: ReadonlySignal<Follow>;
-  readonly hold: (reason: Hold) => void;
-  /** Called when the pointer that held the list is released. */
-  readonly release: () => void;
-  readonly gaps: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
-};
 
 type EventListProperties = {
   readonly app: App;
@@ -62,12 +49,12 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   useOpenInAddress({ app, results, run, source, control });
   const scrolled = useRowInAddress(app, control);
   useLayoutEffect(
-    () => bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: (id) => rowIn(source, id) }),
+    () => bindListKeys(app.shortcuts, () => control.current, { actions, rowOf: (id) => rowById(source, id) }),
     [source],
   );
   const total = useComputed(() => (source.isComplete.value ? source.length.value : null));
   const openEvent = (id: string) => (
-    <Opened id={id} results={results} source={source} actions={actions} formats={formats} />
+    <OpenedEvent id={id} states={results.states} source={source} actions={actions} formats={formats} />
   );
   const growsAtTop = run.order === "desc";
   const turn = () => {
@@ -128,31 +115,10 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   );
 }
 
-type OpenedProperties = {
-  readonly id: string;
-  readonly results: Results;
-  readonly source: RowSource;
-  readonly actions: EventActions;
-  readonly formats: EventFormats;
-};
-
-/** An open event of a list. */
-export function Opened({ id, results, source, actions, formats }: OpenedProperties): JSX.Element | null {
-  void source.version.value;
-  const row = rowIn(source, id);
-  return row === undefined ? null : (
-    <OpenEvent row={row} state={results.states.of(row)} actions={actions} formats={formats} />
-  );
-}
-
 /** Returns the message at the last loaded row. @param order null if it can't be reversed */
 function partEndText({ length }: RowSource, order: Run["order"] | null): string {
   const further = "more follow as you go on";
   const formats = `Event ${formatNumber(length.peek())} is the last one loaded; ${further}`;
   if (order === null) return formats;
   return `${formats}. Press o to begin at the ${order === "desc" ? "oldest" : "newest"}`;
-}
-
-function rowIn(source: RowSource, id: string): EventRow | undefined {
-  return source.at(source.indexOf(id));
 }

@@ -2,9 +2,10 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
 
-import { EventList } from "../list/event-list.tsx";
 import { shortcut } from "../../parts/keys/table.ts";
 import { formatsOf } from "../../parts/time/moments.ts";
+import type { Following } from "../../parts/list/following.ts";
+import type { Live } from "../../state/live/live.ts";
 import type { ResultListProperties } from "../../state/results.ts";
 import { EndOfTail } from "./end-of-tail.tsx";
 import { GapNote } from "./gap-note.tsx";
@@ -13,8 +14,12 @@ import { createLive } from "../../state/live/live.ts";
 import { switchLive } from "../../state/live/switch.ts";
 import "../../css/live.css";
 
+export type LiveViewProperties = ResultListProperties & {
+  readonly renderList: (live: Live, following: Following, end: JSX.Element) => JSX.Element;
+};
+
 /** The events of a tail, below a bar that shows whether the list follows. */
-export function LiveView({ app, search, results }: ResultListProperties): JSX.Element {
+export function LiveView({ app, search, results, renderList }: LiveViewProperties): JSX.Element {
   const live = useMemo(() => {
     const asked = search.run.peek();
     return results.keptTail(asked) ?? createLive(app, asked);
@@ -38,15 +43,11 @@ export function LiveView({ app, search, results }: ResultListProperties): JSX.El
   return (
     <>
       <LiveBar live={live} onStop={() => switchLive(app, search, false)} />
-      <EventList
-        app={app}
-        search={search}
-        results={results}
-        run={run}
-        source={rows}
-        live={{ follow: live.follow, hold: (reason) => tail.hold(reason), release: () => tail.release(), gaps }}
-        end={<EndOfTail live={live} />}
-      />
+      {renderList(
+        live,
+        { follow: live.follow, hold: (reason) => tail.hold(reason), release: () => tail.release(), gaps },
+        <EndOfTail live={live} />,
+      )}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { App } from "../../state/app.ts";
-import { createBookmarks } from "../../state/actions/bookmarks.ts";
-import type { Bookmarks } from "../../state/actions/bookmarks.ts";
+import { createBookmarks } from "../../state/bookmarks.ts";
+import type { Bookmarks } from "../../state/bookmarks.ts";
 import { copyText } from "../../parts/text/clipboard.ts";
 import { dataActions } from "../../state/actions/data-actions.ts";
 import type { EventActions } from "../../parts/event/event-actions.ts";

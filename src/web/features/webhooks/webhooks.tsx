@@ -7,7 +7,7 @@ import type { HookRecord } from "../../parts/api/types.ts";
 import { ConfirmButton } from "../../parts/controls/confirm-button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Day, PaneHead, Records, Secret, StateDot } from "../../parts/controls/pane.tsx";
-import type { PartProperties } from "../settings/part.ts";
+import type { App } from "../../state/app.ts";
 import { readPostingUrl } from "../../state/posting.ts";
 import { useAction, useResource } from "../../parts/api/resource.ts";
 import { SENDERS, senderOf } from "./senders.ts";
@@ -19,7 +19,7 @@ import "../../css/tables.css";
 import "../../css/webhooks.css";
 
 /** The webhooks of a log: list, create, change and remove. */
-export function Webhooks({ app, log }: PartProperties): JSX.Element {
+export function Webhooks({ app, log }: { readonly app: App; readonly log: string }): JSX.Element {
   const path = `/manage/1/logs/${log}/hooks`;
   const hooks = useResource<readonly HookRecord[]>(app, path);
   const { fault, act } = useAction();

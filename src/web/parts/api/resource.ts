@@ -3,7 +3,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { messageOf } from "./client.ts";
-import type { App } from "../../state/app.ts";
+import type { Client } from "./client.ts";
 
 export type Resource<Body> = {
   /** null until known. */
@@ -14,7 +14,7 @@ export type Resource<Body> = {
 };
 
 /** Reads an API path when a view is first shown; "" reads nothing. */
-export function useResource<Body>({ client }: App, path: string): Resource<Body> {
+export function useResource<Body>({ client }: { readonly client: Client }, path: string): Resource<Body> {
   const value = useSignal<Body | null>(null);
   const fault = useSignal<string | null>(null);
   const reload = async () => {

@@ -52,6 +52,9 @@ export type ClassRecord = {
   readonly weight: number;
 };
 
+/** A field of the log, as returned by `GET …/fields`. */
+export type FieldRecord = { readonly name: string; readonly kind: string; readonly count: string };
+
 export type Account = { readonly email: string; readonly admin: boolean; readonly expires: number | string };
 
 export type SavedQuery = {

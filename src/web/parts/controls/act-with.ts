@@ -1,9 +1,9 @@
 import { messageOf } from "../api/client.ts";
-import type { App } from "../../state/app.ts";
+import type { Toaster } from "./toast.tsx";
 
 /** Acts once a promise, such as that of loaded code, is fulfilled. A toast reports failures. */
 export function actWith<Value>(
-  { toaster }: Pick<App, "toaster">,
+  { toaster }: { readonly toaster: Toaster },
   failed: string,
   promise: Promise<Value>,
   act: (value: Value) => unknown = () => undefined,

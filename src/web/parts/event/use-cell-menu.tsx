@@ -1,15 +1,15 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType, JSX } from "preact";
 
-import type { App } from "../../state/app.ts";
 import type { CellMenuProperties, EventActions, EventFormats } from "./event-actions.ts";
 import { actWith } from "../controls/act-with.ts";
 import type { ListColumn } from "../rows/columns.ts";
 import type { ListControl, MenuPlace } from "../list/control.ts";
+import type { Toaster } from "../controls/toast.tsx";
 import type { RowSource } from "../rows/row-source.ts";
 
 type CellMenuOptions = {
-  readonly app: App;
+  readonly app: { readonly toaster: Toaster };
   readonly source: RowSource;
   readonly control: { readonly current: ListControl | null };
   readonly columns: readonly ListColumn[];

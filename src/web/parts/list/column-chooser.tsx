@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { messageOf } from "../api/client.ts";
 import { Name } from "../text/pieces.tsx";
-import type { FieldRecord } from "../../features/fields/facets.ts";
+import type { FieldRecord } from "../api/types.ts";
 import { Icon } from "../controls/icons.tsx";
 import { formatNumber } from "../text/numbers.ts";
 import { COLUMN_FIELDS, hasColumn, moveColumn, resizeColumn, titleOf, toggleColumn, widthOf } from "../rows/columns.ts";

@@ -109,6 +109,15 @@ export function rangeName(range: Range, moments: Moments, formats: Formats): str
   return `Last ${count === "1" ? "" : `${count} `}${UNIT_WORDS[unit]}${count === "1" ? "" : "s"}`;
 }
 
+const SECOND_MS = 1_000;
+
+/** Formats two moments: from 15 minutes on to the minute, from one minute on to the second. */
+export function rangeText({ from, to }: Moments, formats: Formats): string {
+  const unit = to - from >= 15 * MINUTE_MS ? MINUTE_MS : to - from >= MINUTE_MS ? SECOND_MS : 1;
+  const [start, end] = [from, to].map((moment) => formats.short(Math.floor(moment / unit) * unit));
+  return `${from === BEGINNING ? "until" : `${start} to`} ${end}`;
+}
+
 /** Returns an OCCURS clause for two moments, exact to the millisecond, with dates in a zone. */
 export function occursClause({ from, to }: Moments, zone: string): string {
   const { iso } = formatsOf(zone);

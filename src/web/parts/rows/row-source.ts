@@ -26,3 +26,8 @@ export type RowSource = {
   /** Retries a failed read. */
   retry(): void;
 };
+
+/** Returns the row of an event; undefined if the source does not hold it. */
+export function rowById(source: RowSource, id: string): EventRow | undefined {
+  return source.at(source.indexOf(id));
+}

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
 import { readAsk } from "../../parts/query/compose.ts";
-import { BEGINNING } from "../../parts/query/range.ts";
+import { rangeText } from "../../parts/query/range.ts";
 import type { Moments } from "../../parts/query/range.ts";
 import type { HidingNoteProperties } from "./hiding-note.tsx";
 import type { ResultListProperties } from "../../state/results.ts";
@@ -13,7 +13,6 @@ import { askRun } from "../../state/ask-run.ts";
 import type { Run } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
 import { formatsOf } from "../../parts/time/moments.ts";
-import type { Formats } from "../../parts/time/moments.ts";
 import { placeOf } from "../../parts/time/zones.ts";
 import { eventsOf, within } from "../../parts/query/groups.ts";
 import { formatNumber } from "../../parts/text/numbers.ts";
@@ -92,16 +91,6 @@ export function HiddenClasses({ app, search }: HidingNoteProperties): JSX.Elemen
   const hasOwn = (app.preferences.now.value.hidden[search.log] ?? []).length > 0;
   const isShown = search.run.value.hidden.length > 0 || (search.hide.value === "" && hasOwn);
   return isShown ? <HidingNote app={app} search={search} /> : null;
-}
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
-
-/** Formats a range: from 15 minutes on to the minute, from one minute on to the second. */
-export function rangeText({ from, to }: Moments, formats: Formats): string {
-  const unit = to - from >= 15 * MINUTE_MS ? MINUTE_MS : to - from >= MINUTE_MS ? SECOND_MS : 1;
-  const [start, end] = [from, to].map((moment) => formats.short(Math.floor(moment / unit) * unit));
-  return `${from === BEGINNING ? "until" : `${start} to`} ${end}`;
 }
 
 type Count = Found & { readonly run: number; readonly moments: Moments; readonly took_ms: number };

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 
 import type { ListStateProperties } from "../../features/list/list-state.tsx";
 import { useWait } from "../../parts/controls/use-wait.ts";
+import type { LiveViewProperties } from "../../features/live/live-view.tsx";
 import { isLive } from "../../state/live/switch.ts";
 import { lazy, usePreload } from "../../parts/controls/lazy.tsx";
 import { EndOfList } from "../../parts/list/end-of-list.tsx";
@@ -10,7 +11,7 @@ import { EventList } from "../../features/list/event-list.tsx";
 import { Outline } from "../../parts/list/list-states.tsx";
 import type { ResultListProperties } from "../../state/results.ts";
 
-const LiveView = lazy<ResultListProperties>(async () => (await import("../../features/live/live-view.tsx")).LiveView);
+const LiveView = lazy<LiveViewProperties>(async () => (await import("../../features/live/live-view.tsx")).LiveView);
 const loadListState = async () => (await import("../../features/list/list-state.tsx")).ListState;
 const ListState = lazy<ListStateProperties>(loadListState);
 
@@ -35,7 +36,17 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
   const isAsking = results.isAsking.value && !search.isCancelled.value;
   const stage = useWait(isAsking, run);
   const common = { app, search, results };
-  if (isTail) return <LiveView key={run.number} {...common} />;
+  if (isTail) {
+    return (
+      <LiveView
+        key={run.number}
+        {...common}
+        renderList={(live, following, end) => (
+          <EventList {...common} run={live.run} source={live.rows} live={following} end={end} />
+        )}
+      />
+    );
+  }
   const isEmpty = shown !== null && shown.rows.isComplete.value && shown.rows.length.value === 0;
   const isSlow = stage > 1;
   const hasRows = shown !== null && !isEmpty;

@@ -10,11 +10,13 @@ import { lazy } from "../../parts/controls/lazy.tsx";
 import type { Run, Search } from "../../state/search.ts";
 import { resultKind, startSearch, isListed } from "./prefetch.ts";
 import type { SearchPrefetch, StartedSearch } from "./prefetch.ts";
-import { FoundLine } from "./found-line.tsx";
+import type { GroupsViewProperties } from "../../features/groups/groups-view.tsx";
+import { FoundLine, HiddenClasses } from "./found-line.tsx";
+import { ResultActions } from "./result-actions.tsx";
 import { AskBar } from "./ask-bar.tsx";
 import { viewOf } from "./view-tabs.tsx";
 
-const GroupsView = lazy<SearchProperties>(
+const GroupsView = lazy<GroupsViewProperties>(
   async () => (await import("../../features/groups/groups-view.tsx")).GroupsView,
 );
 const UsersView = lazy<SearchProperties>(async () => (await import("../../features/users/users-view.tsx")).UsersView);
@@ -78,7 +80,12 @@ export function SearchScreen({ app, log, prefetch }: { app: App; log: string; pr
         {kind === "users" ? (
           <UsersView app={app} search={search} />
         ) : kind === "groups" ? (
-          <GroupsView app={app} search={search} />
+          <GroupsView
+            app={app}
+            search={search}
+            note={<HiddenClasses app={app} search={search} />}
+            actions={<ResultActions app={app} search={search} run={search.run.value} />}
+          />
         ) : (
           <>
             <FoundLine app={app} search={search} results={results} run={counted} />

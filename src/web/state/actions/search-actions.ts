@@ -5,7 +5,7 @@ import type { Results } from "../results.ts";
 import { actWith } from "../../parts/controls/act-with.ts";
 import { mayChange } from "../roles.ts";
 import type { Search } from "../search.ts";
-import type { Bookmarks } from "./bookmarks.ts";
+import type { Bookmarks } from "../bookmarks.ts";
 import { dataActions } from "./data-actions.ts";
 import type { EventActions } from "../../parts/event/event-actions.ts";
 

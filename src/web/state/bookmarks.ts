@@ -1,10 +1,10 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { messageOf } from "../../parts/api/client.ts";
-import type { App } from "../app.ts";
-import type { EventRecord } from "../../parts/api/types.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
+import { messageOf } from "../parts/api/client.ts";
+import type { App } from "./app.ts";
+import type { EventRecord } from "../parts/api/types.ts";
+import type { EventRow } from "../parts/rows/row.ts";
 
 /**
  * The reader's own bookmarks in one log. Events carry everyone's marks as opaque ids, so the own
