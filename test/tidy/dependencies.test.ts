@@ -24,9 +24,17 @@ const PLANTED: readonly [file: string, importing: string, rule: string][] = [
   ["src/settings/planted.ts", "../ingest/posting/validated-event.ts", "settings-know-values-only"],
   ["src/monitoring/planted.ts", "../operations/operations.ts", "monitoring-is-below-operations"],
   ["src/web/planted.ts", "../api/api.ts", "page-knows-query-and-events-only"],
-  ["src/web/list/planted.tsx", "../../http/headers.ts", "page-knows-query-and-events-only"],
+  ["src/web/parts/list/planted.tsx", "../../../http/headers.ts", "page-knows-query-and-events-only"],
   ["src/web/planted.ts", "node:fs", "page-runs-in-a-browser"],
-  ["src/api/planted.ts", "../web/app.ts", "nothing-knows-the-page"],
+  ["src/web/parts/list/planted.ts", "../../state/app.ts", "page-parts-know-parts-only"],
+  ["src/web/state/planted.ts", "../features/list/event-list.tsx", "page-state-knows-parts-only"],
+  ["src/web/features/list/planted.ts", "../../shell/page.tsx", "page-features-know-state-and-parts-only"],
+  ["src/web/features/list/planted.ts", "../live/live-view.tsx", "page-features-never-meet"],
+  ["src/web/features/planted.ts", "./live/live-view.tsx", "page-features-never-meet"],
+  ["src/web/screens/search/planted.ts", "../../shell/page.tsx", "page-screens-know-features-and-below-only"],
+  ["src/web/screens/search/planted.ts", "../inbox/inbox-screen.tsx", "page-screens-never-meet"],
+  ["src/web/shell/planted.ts", "../main.tsx", "page-shell-is-on-top"],
+  ["src/api/planted.ts", "../web/state/app.ts", "nothing-knows-the-page"],
 ];
 
 test("the rules find every planted violation, and nothing else", async (t) => {
