@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { ApiFault, messageOf } from "../parts/api/client.ts";
+import { ApiFault, faultMessage } from "../parts/api/client.ts";
 import type { LogRecord } from "../parts/api/types.ts";
 import type { App } from "../state/app.ts";
 import { SearchPrefetch } from "../screens/search/prefetch.ts";
@@ -69,7 +69,7 @@ async function readAll(app: App): Promise<void> {
   const found = client.ask<readonly LogRecord[]>("/manage/1/logs");
   classes.read().catch((error: unknown) => {
     if (isOfStranger(app, error)) return;
-    toaster.show(`Classes are shown by their keys, without colours: ${messageOf(error)}`);
+    toaster.show(`Classes are shown by their keys, without colours: ${faultMessage(error)}`);
   });
   const { body } = await found;
   const { log: last } = preferences.now.peek();

@@ -3,7 +3,7 @@ import type { FieldRecord } from "../parts/api/types.ts";
 import type { Run } from "./search.ts";
 
 /** Sends LQL to a run's log, with its zone and signal. @throws ApiFault; the signal's reason */
-export function askRun<Found>(
+export function sendQuery<Found>(
   client: Client,
   { log, zone, signal }: Pick<Run, "log" | "zone" | "signal">,
   query: string,
@@ -12,7 +12,7 @@ export function askRun<Found>(
 }
 
 /** Returns the fields of events in a run's range, attributes with `@`. @throws ApiFault */
-export async function readFieldsOf(
+export async function readLogFields(
   client: Client,
   { log, moments }: Pick<Run, "log" | "moments">,
   options: { readonly signal?: AbortSignal } = {},

@@ -1,5 +1,5 @@
 import { DAY_MS } from "../../query/calendar.ts";
-import { momentOf } from "../parts/api/types.ts";
+import { parseMoment } from "../parts/api/types.ts";
 import type { App } from "./app.ts";
 import type { Moments } from "../parts/query/range.ts";
 import type { Run } from "./search.ts";
@@ -12,5 +12,5 @@ export async function sinceFirstEvent({ client }: App, { log, moments: { to }, s
   });
   const [first] = body;
   // Producers' clocks may be minutes ahead.
-  return { from: first === undefined ? to - DAY_MS : Math.min(momentOf(first.created), to - 1), to };
+  return { from: first === undefined ? to - DAY_MS : Math.min(parseMoment(first.created), to - 1), to };
 }

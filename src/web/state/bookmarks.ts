@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { messageOf } from "../parts/api/client.ts";
+import { faultMessage } from "../parts/api/client.ts";
 import type { App } from "./app.ts";
 import type { EventRecord } from "../parts/api/types.ts";
 import type { EventRow } from "../parts/rows/row.ts";
@@ -47,7 +47,7 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
         reading = readOwn().catch((fault: unknown) => {
           reading = null;
           // Every drawn row retries, so the message is shown once.
-          if (!isFaultSaid) toaster.show(`Your bookmarks are not shown: ${messageOf(fault)}`);
+          if (!isFaultSaid) toaster.show(`Your bookmarks are not shown: ${faultMessage(fault)}`);
           isFaultSaid = true;
         });
       }
@@ -63,7 +63,7 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
         bookmarkChanges.value += 1;
       } catch (fault) {
         set(id, !isMarked);
-        toaster.show(`The bookmark could not be ${isMarked ? "set" : "removed"}: ${messageOf(fault)}`);
+        toaster.show(`The bookmark could not be ${isMarked ? "set" : "removed"}: ${faultMessage(fault)}`);
       }
     },
   };

@@ -31,7 +31,7 @@ export type PreferenceStore = {
 };
 
 /** Returns the name of the chosen time zone, or the browser's. */
-export function zoneOf({ zone }: Preferences): string {
+export function preferredZone({ zone }: Preferences): string {
   return zone || ownZone();
 }
 

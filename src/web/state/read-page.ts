@@ -2,10 +2,10 @@ import type { Client } from "../parts/api/client.ts";
 import type { EventRecord } from "../parts/api/types.ts";
 import type { Run } from "./search.ts";
 import type { ReadPage } from "../parts/rows/paged-rows.ts";
-import { rowOf } from "../parts/rows/row.ts";
+import { rowOfRecord } from "../parts/rows/row.ts";
 
 /** Returns a reader of pages. Cancelling the run ends the first read; the list ends the others. */
-export function readerOf(client: Client, run: Run): ReadPage {
+export function pageReaderOfRun(client: Client, run: Run): ReadPage {
   let isFirst = true;
   return async (query, own) => {
     const signal = isFirst ? AbortSignal.any([own, run.signal]) : own;
@@ -14,6 +14,6 @@ export function readerOf(client: Client, run: Run): ReadPage {
       signal,
     });
     isFirst = false;
-    return body.map(rowOf);
+    return body.map(rowOfRecord);
   };
 }

@@ -6,7 +6,7 @@ import { createBookmarks } from "./bookmarks.ts";
 import type { Bookmarks } from "./bookmarks.ts";
 import { OpenStates } from "../parts/event/memory.ts";
 import type { Live } from "./live/live.ts";
-import { readFieldsOf } from "./ask-run.ts";
+import { readLogFields } from "./ask-run.ts";
 import { readPart } from "./search.ts";
 import type { Run, Search } from "./search.ts";
 import { columnsNamed, DEFAULT_COLUMNS, readColumns, writeColumns } from "../parts/rows/columns.ts";
@@ -15,12 +15,12 @@ import type { FieldRecord } from "../parts/api/types.ts";
 import type { ListControl } from "../parts/list/control.ts";
 import type { ListMemory } from "../parts/list/list-view.ts";
 import { PagedRows } from "../parts/rows/paged-rows.ts";
-import { readerOf } from "./read-page.ts";
+import { pageReaderOfRun } from "./read-page.ts";
 import { listQuestion, namesOfColumns } from "../parts/rows/question.ts";
 import type { RowSource } from "../parts/rows/row-source.ts";
 
 /** The rows of a run whose first page has arrived. */
-export type Shown = {
+export type ShownRun = {
   readonly run: Run;
   readonly rows: PagedRows;
   /** When that page arrived, in milliseconds since the Unix epoch. */
@@ -42,7 +42,7 @@ const PLACES = 50;
  */
 export class Results {
   /** The last answered run. It stays until the next one is answered, also when that fails. */
-  readonly shown: Signal<Shown | null> = signal(null);
+  readonly shown: Signal<ShownRun | null> = signal(null);
   readonly isAsking: Signal<boolean> = signal(false);
   readonly fault: Signal<unknown> = signal(null);
   readonly opened: Signal<ReadonlySet<string>> = signal(new Set());
@@ -118,7 +118,7 @@ export class Results {
     this.fault.value = null;
   }
 
-  async #show(shown: Shown): Promise<void> {
+  async #show(shown: ShownRun): Promise<void> {
     this.leave(this.control);
     this.#keepPlace();
     const before = this.shown.peek();
@@ -195,7 +195,7 @@ export class Results {
 
   /** Returns the fields of events in the current range, attributes with `@`. @throws ApiFault */
   readFields(): Promise<readonly FieldRecord[]> {
-    return readFieldsOf(this.#app.client, this.#search.run.peek());
+    return readLogFields(this.#app.client, this.#search.run.peek());
   }
 
   setColumns(columns: readonly ListColumn[]): void {
@@ -229,7 +229,7 @@ export class Results {
   #rowsOf(run: Run): PagedRows | null {
     try {
       const question = listQuestion(run.query, run.moments, run.order);
-      return new PagedRows({ question, read: readerOf(this.#app.client, run) });
+      return new PagedRows({ question, read: pageReaderOfRun(this.#app.client, run) });
     } catch (fault) {
       this.fault.value = fault;
       return null;

@@ -4,9 +4,9 @@ import { parseQuery } from "../../query/parser.ts";
 import type { App } from "./app.ts";
 import type { EventFormats } from "../parts/event/event-actions.ts";
 import type { Run } from "./search.ts";
-import { NO_NEEDLES, needlesOf } from "../parts/text/highlight.ts";
+import { NO_NEEDLES, needlesOfQuery } from "../parts/text/highlight.ts";
 import type { Needles } from "../parts/text/highlight.ts";
-import { formatsOf } from "../parts/time/moments.ts";
+import { formatsOfZone } from "../parts/time/moments.ts";
 import type { Results } from "./results.ts";
 import type { RowAppearance } from "../parts/list/row-view.ts";
 import type { EventRow } from "../parts/rows/row.ts";
@@ -27,7 +27,7 @@ export function useRowAppearance(
     () => ({
       columns: chosen,
       needles: readNeedles(query),
-      clock: formatsOf(zone).time,
+      clock: formatsOfZone(zone).time,
       className: (key) => classes.nameOf(log, key),
       isBookmarked: bookmarks.has,
       marksOf,
@@ -44,7 +44,7 @@ export function useEventFormats(
 ) {
   const byLog = classes.byLog.value;
   return useMemo((): EventFormats & { readonly day: (ms: number) => string } => {
-    const { whole, day } = formatsOf(zone);
+    const { whole, day } = formatsOfZone(zone);
     const className = (key: string): string => classes.nameOf(log, key);
     return { moment: whole, day, className, needles: readNeedles(query), changes: bookmarks.version };
   }, [byLog, query, zone]);
@@ -52,7 +52,7 @@ export function useEventFormats(
 
 function readNeedles(query: string): Needles {
   try {
-    return needlesOf(parseQuery(query));
+    return needlesOfQuery(parseQuery(query));
   } catch {
     return NO_NEEDLES;
   }

@@ -2,9 +2,9 @@ import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
 import { writeSelection } from "../parts/query/choices.ts";
-import { readAsk, withCondition } from "../parts/query/compose.ts";
+import { readQuery, withCondition } from "../parts/query/compose.ts";
 import { isSameHiding, withoutHidden } from "../parts/query/hiding.ts";
-import { exactRange, isSameRange, momentsOf, resolveRange, withOwnRange } from "../parts/query/range.ts";
+import { exactRange, isSameRange, momentsOfQuery, resolveRange, withOwnRange } from "../parts/query/range.ts";
 import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../parts/query/range-address.ts";
 import type { Moments, Range } from "../parts/query/range.ts";
 import { findZone } from "../parts/time/zones.ts";
@@ -123,7 +123,7 @@ export function createSearch({
       log,
       typed,
       ...withoutHidden(typed, hiding()),
-      moments: momentsOf(readAsk(typed), chosen, zone.peek(), now_ms),
+      moments: momentsOfQuery(readQuery(typed), chosen, zone.peek(), now_ms),
       zone: zone.peek(),
       order: order.peek(),
       signal: abort.signal,
@@ -203,7 +203,7 @@ function searchIn(parameters: ReadonlyMap<string, string>): string {
 function queryIn(parameters: ReadonlyMap<string, string>): string {
   const typed = parameters.get("q") ?? STANDARD_QUERY;
   const classes = (parameters.get("only") ?? "").split(",").filter(Boolean);
-  const ask = classes.length === 0 ? null : readAsk(typed);
+  const ask = classes.length === 0 ? null : readQuery(typed);
   if (ask === null || ask.query.table.name !== "events") return typed;
   return withCondition(ask, writeSelection({ field: "class", isNot: false, choices: classes }));
 }

@@ -13,7 +13,7 @@ import { NO_OPTIONS, OptionFields } from "./class-options.tsx";
 import { ClassPreview } from "./class-preview.tsx";
 import { ColorField } from "./color-field.tsx";
 import { heavierThan, keyFor } from "./draft.ts";
-import type { Draft } from "./draft.ts";
+import type { ClassDraft } from "./draft.ts";
 import { readHiding } from "../../state/hiding.ts";
 import type { ClassOptions } from "../../state/hiding.ts";
 
@@ -21,7 +21,7 @@ import type { ClassOptions } from "../../state/hiding.ts";
 export function ClassEditor(properties: {
   readonly app: App;
   readonly log: string;
-  readonly start: Draft;
+  readonly start: ClassDraft;
   readonly classes: readonly ClassRecord[];
   /** Whether a new class was requested, so that its name takes the focus. */
   readonly takesFocus: boolean;
@@ -36,7 +36,7 @@ export function ClassEditor(properties: {
   useEffect(() => {
     if (takesFocus) document.getElementById("class-name")?.focus();
   }, []);
-  const change = (changes: Partial<Draft>) => (draft.value = { ...draft.value, ...changes });
+  const change = (changes: Partial<ClassDraft>) => (draft.value = { ...draft.value, ...changes });
   const shown = options.value ?? stored.value.value ?? NO_OPTIONS;
   const save = () =>
     act(async () => {

@@ -2,26 +2,26 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { ClassRecord, EventRecord } from "../../parts/api/types.ts";
-import { momentOf } from "../../parts/api/types.ts";
+import { parseMoment } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
 import { DAY_MS } from "../../../query/calendar.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
-import { stepOf } from "../../parts/query/steps.ts";
-import { barsQuery, columnsOf } from "../../parts/histogram/bars.ts";
+import { stepOfRange } from "../../parts/query/steps.ts";
+import { barsQuery, columnsOfRange } from "../../parts/histogram/bars.ts";
 import type { Column } from "../../parts/histogram/bars.ts";
 import { Plot } from "../../parts/histogram/plot.tsx";
-import { countOf, formatNumber } from "../../parts/text/numbers.ts";
-import { askRun } from "../../state/ask-run.ts";
-import { zoneOf } from "../../state/preferences.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
-import { Pieces } from "../../parts/text/pieces.tsx";
+import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
+import { sendQuery } from "../../state/ask-run.ts";
+import { preferredZone } from "../../state/preferences.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
+import { TextPieces } from "../../parts/text/pieces.tsx";
 import { shownLevel } from "../../parts/rows/row.ts";
 import { cutText, visibleText } from "../../parts/text/visible-text.ts";
 import { EDITED } from "./color-field.tsx";
-import { conditionOf, heavierThan } from "./draft.ts";
-import type { Draft } from "./draft.ts";
+import { classCondition, heavierThan } from "./draft.ts";
+import type { ClassDraft } from "./draft.ts";
 
 type Fitting = {
   readonly count: number;
@@ -42,13 +42,13 @@ const WAIT_MS = 250;
 export function ClassPreview(properties: {
   readonly app: App;
   readonly log: string;
-  readonly draft: Draft;
+  readonly draft: ClassDraft;
   readonly classes: readonly ClassRecord[];
 }): JSX.Element {
   const { app, log, draft, classes } = properties;
   const fitting = useSignal<Fitting | null>(null);
   const fault = useSignal<string | null>(null);
-  const condition = conditionOf(draft);
+  const condition = classCondition(draft);
   useEffect(() => {
     if (condition === null) {
       fitting.value = null;
@@ -60,7 +60,7 @@ export function ClassPreview(properties: {
         fitting.value = await readFitting(app, log, draft, condition, abort.signal);
         fault.value = null;
       } catch (error) {
-        if (!abort.signal.aborted) fault.value = messageOf(error);
+        if (!abort.signal.aborted) fault.value = faultMessage(error);
       }
     };
     const timer = setTimeout(() => void read(), WAIT_MS);
@@ -76,12 +76,12 @@ export function ClassPreview(properties: {
     return count === 0 ? [] : [{ name: visibleText(display === "" ? key : display), count }];
   });
   const stay = heavier.reduce((sum, { count }) => sum + count, 0);
-  const formats = formatsOf(zoneOf(app.preferences.now.value));
+  const formats = formatsOfZone(preferredZone(app.preferences.now.value));
   const stays = new Set(heavierThan(draft, classes).map(({ key }) => key));
   return (
     <section class="preview" aria-labelledby="fits">
       <p class="big" id="fits" aria-live="polite">
-        {found === null ? "No condition yet" : countOf(found.count, "event fits", "events fit")}
+        {found === null ? "No condition yet" : countWithNoun(found.count, "event fits", "events fit")}
       </p>
       <p class="note">
         {fault.value ??
@@ -113,10 +113,10 @@ export function ClassPreview(properties: {
               data-class={event.class ?? undefined}
               data-level={shownLevel(event)}
             >
-              <time class="t">{formats.time(momentOf(event.created))}</time>
+              <time class="t">{formats.time(parseMoment(event.created))}</time>
               <span class="k">{event.class === null ? "" : app.classes.nameOf(log, event.class)}</span>
               <span class="x">
-                <Pieces text={cutText(event.text)} />
+                <TextPieces text={cutText(event.text)} />
               </span>
             </div>
           ))}
@@ -145,14 +145,14 @@ function asClassed(column: Column, stays: ReadonlySet<string>): Column {
 async function readFitting(
   { client, classes, preferences }: App,
   log: string,
-  { tag, text, link, source }: Draft,
+  { tag, text, link, source }: ClassDraft,
   condition: string,
   signal: AbortSignal,
 ): Promise<Fitting> {
   const to = Date.now();
   const moments = { from: to - DAY_MS, to };
-  const zone = zoneOf(preferences.now.peek());
-  const step = stepOf(moments);
+  const zone = preferredZone(preferences.now.peek());
+  const step = stepOfRange(moments);
   const query = barsQuery(`GET events WHERE ${condition}`, moments, zone, step, { kind: "count" }) ?? "";
   const [preview, groups] = await Promise.all([
     client.ask<{ count: number; events: readonly EventRecord[] }>(`/manage/1/logs/${log}/classFilters/preview`, {
@@ -160,10 +160,10 @@ async function readFitting(
       json: { tag, text, link, source, ...moments },
       signal,
     }),
-    askRun<GroupRecord>(client, { log, zone, signal }, query),
+    sendQuery<GroupRecord>(client, { log, zone, signal }, query),
   ]);
   const weights = (classes.byLog.peek().get(log) ?? []).map(({ key }) => key);
-  const columns = columnsOf(groups.body, step, moments, zone, weights);
+  const columns = columnsOfRange(groups.body, step, moments, zone, weights);
   const byClass = new Map<string, number>();
   for (const { class: key, count } of columns.flatMap(({ parts }) => parts))
     byClass.set(key, (byClass.get(key) ?? 0) + count);

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 
 import type { ClassRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { Name, Pieces } from "../../parts/text/pieces.tsx";
+import { Name, TextPieces } from "../../parts/text/pieces.tsx";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import { Form } from "../../parts/controls/form.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
@@ -49,7 +49,7 @@ export function ClassReader(properties: {
               <tr key={title}>
                 <th scope="row">{title}</th>
                 <td>
-                  <Pieces text={value} />
+                  <TextPieces text={value} />
                 </td>
               </tr>
             ))}

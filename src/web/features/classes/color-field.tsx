@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { declarationsOf } from "./colors.ts";
+import { colorDeclarations } from "./colors.ts";
 import { SWATCHES } from "./draft.ts";
 import { createColorParser } from "./parse-color.ts";
 
@@ -90,7 +90,7 @@ function useProof(color: string): void {
     for (const [name, value] of [[EDITED, color], ...SWATCHES.map((swatch) => [`~${swatch}`, swatch])] as const) {
       const parsed = parse(value ?? "");
       if (parsed !== null)
-        sheet.insertRule(`@media (forced-colors: none) { [data-class="${name}"] { ${declarationsOf(parsed)} } }`);
+        sheet.insertRule(`@media (forced-colors: none) { [data-class="${name}"] { ${colorDeclarations(parsed)} } }`);
     }
   }, [color]);
 }

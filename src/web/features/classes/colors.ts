@@ -4,7 +4,7 @@ import type { Oklch, Rgb } from "./oklch.ts";
 export type Scheme = "light" | "dark";
 
 /** `mark` is a bar, a swatch or a part of the histogram; `label` is the name of the class. */
-export type Role = "mark" | "label";
+export type ColorRole = "mark" | "label";
 
 /** Backgrounds of class colours: `--paper`, `--wall`, `--well`, `--hover` and `--select`. */
 export const SURFACES: Readonly<Record<Scheme, readonly string[]>> = {
@@ -13,17 +13,17 @@ export const SURFACES: Readonly<Record<Scheme, readonly string[]>> = {
 };
 
 /** Slightly above the WCAG minimum for graphics and for text. */
-const LEAST_CONTRAST: Readonly<Record<Role, number>> = { mark: 3.02, label: 4.52 };
-const MOST_CHROMA: Readonly<Record<Role, number>> = { mark: 0.19, label: 0.17 };
+const LEAST_CONTRAST: Readonly<Record<ColorRole, number>> = { mark: 3.02, label: 4.52 };
+const MOST_CHROMA: Readonly<Record<ColorRole, number>> = { mark: 0.19, label: 0.17 };
 /** Below this chroma a colour is a grey, and stays one. */
 const GREY_CHROMA = 0.02;
-const LIGHTNESS: Readonly<Record<Scheme, Readonly<Record<Role, readonly [number, number]>>>> = {
+const LIGHTNESS: Readonly<Record<Scheme, Readonly<Record<ColorRole, readonly [number, number]>>>> = {
   light: { mark: [0.42, 0.75], label: [0.3, 0.6] },
   dark: { mark: [0.45, 0.82], label: [0.6, 0.86] },
 };
 
 /** Returns the colour nearest to `given` with enough contrast on every surface of a scheme. */
-export function fitColor(given: Rgb, role: Role, scheme: Scheme): string {
+export function fitColor(given: Rgb, role: ColorRole, scheme: Scheme): string {
   const { l, c, h } = toOklch(given);
   const chroma = c < GREY_CHROMA ? 0 : Math.min(c, MOST_CHROMA[role]);
   const [least, most] = LIGHTNESS[scheme][role];
@@ -50,7 +50,7 @@ function turnYellow(color: Oklch, given_l: number, scheme: Scheme): Oklch {
 }
 
 /** Returns the declarations of a class's style rule, for both schemes. */
-export function declarationsOf(color: Rgb): string {
-  const pair = (role: Role) => `light-dark(${fitColor(color, role, "light")}, ${fitColor(color, role, "dark")})`;
+export function colorDeclarations(color: Rgb): string {
+  const pair = (role: ColorRole) => `light-dark(${fitColor(color, role, "light")}, ${fitColor(color, role, "dark")})`;
   return `--mark: ${pair("mark")}; --label: ${pair("label")}`;
 }

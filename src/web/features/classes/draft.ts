@@ -2,7 +2,7 @@ import type { ClassRecord, EventRecord } from "../../parts/api/types.ts";
 import { writeString } from "../../parts/query/print.ts";
 
 /** A class being edited. Its key is derived from its name once and never changes. */
-export type Draft = Omit<ClassRecord, "key" | "weight"> & {
+export type ClassDraft = Omit<ClassRecord, "key" | "weight"> & {
   /** "" for a new class. */
   readonly key: string;
   /** As typed. */
@@ -25,12 +25,12 @@ export const SWATCHES = [
 
 const WEIGHT_STEP = 10;
 
-export function draftOf(record: ClassRecord): Draft {
+export function draftOfClass(record: ClassRecord): ClassDraft {
   return { ...record, weight: String(record.weight) };
 }
 
 /** Returns a new class, lightest so that no other loses events, in an unused colour. */
-export function newDraft(classes: readonly ClassRecord[]): Draft {
+export function newClassDraft(classes: readonly ClassRecord[]): ClassDraft {
   const lightest = Math.min(...classes.map(({ weight }) => weight));
   const used = new Set(classes.map(({ color }) => color.toLowerCase()));
   return {
@@ -46,9 +46,9 @@ export function newDraft(classes: readonly ClassRecord[]): Draft {
 }
 
 /** Returns a class for similar events: same source, with the longest constant part of the text. */
-export function draftFrom(event: EventRecord, pattern: string, classes: readonly ClassRecord[]): Draft {
+export function draftFrom(event: EventRecord, pattern: string, classes: readonly ClassRecord[]): ClassDraft {
   const text = constantPart(pattern === "" ? event.text : pattern);
-  return { ...newDraft(classes), display: nameFor(text), source: event.source, text };
+  return { ...newClassDraft(classes), display: nameFor(text), source: event.source, text };
 }
 
 const LONGEST_CONDITION = 200;
@@ -84,7 +84,7 @@ export function keyFor(name: string, taken: ReadonlySet<string>): string {
 }
 
 /** Returns the conditions of a class as LQL; null if it has none yet. */
-export function conditionOf({ tag, source, text, link }: Draft): string | null {
+export function classCondition({ tag, source, text, link }: ClassDraft): string | null {
   const conditions = [
     ...(tag === "" ? [] : [`tag = ${writeString(tag)}`]),
     ...(source === "" ? [] : [`source = ${writeString(source)}`]),
@@ -95,7 +95,7 @@ export function conditionOf({ tag, source, text, link }: Draft): string | null {
 }
 
 /** Returns the classes heavier than a draft: an event that fits several gets the heaviest. */
-export function heavierThan(draft: Draft, classes: readonly ClassRecord[]): readonly ClassRecord[] {
+export function heavierThan(draft: ClassDraft, classes: readonly ClassRecord[]): readonly ClassRecord[] {
   const weight = Number(draft.weight);
   return classes.filter((other) => other.key !== draft.key && other.weight > weight);
 }

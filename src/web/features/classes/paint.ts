@@ -3,7 +3,7 @@ import { effect } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
 import type { ClassRegistry, Classes } from "../../state/class-registry.ts";
-import { declarationsOf } from "./colors.ts";
+import { colorDeclarations } from "./colors.ts";
 import type { Rgb } from "./oklch.ts";
 import { createColorParser } from "./parse-color.ts";
 
@@ -11,7 +11,7 @@ import { createColorParser } from "./parse-color.ts";
  * Returns the rules that colour elements with `data-class`: for the open log, and within `data-log`
  * for the log named there. Text typed by people never reaches the rules.
  */
-export function rulesOf(classes: Classes, open: string, parse: (color: string) => Rgb | null): readonly string[] {
+export function classRules(classes: Classes, open: string, parse: (color: string) => Rgb | null): readonly string[] {
   return [...classes].flatMap(([log, records]) =>
     records.flatMap(({ key, color }) => {
       const parsed = parse(color);
@@ -19,7 +19,7 @@ export function rulesOf(classes: Classes, open: string, parse: (color: string) =
       const chosen = `[data-class="${escape(key)}"]`;
       const within = `[data-log="${escape(log)}"]`;
       const selectors = [`${within} ${chosen}`, `${within}${chosen}`, ...(log === open ? [chosen] : [])];
-      return [`@media (forced-colors: none) { ${selectors.join(", ")} { ${declarationsOf(parsed)} } }`];
+      return [`@media (forced-colors: none) { ${selectors.join(", ")} { ${colorDeclarations(parsed)} } }`];
     }),
   );
 }
@@ -34,7 +34,7 @@ export function paintClasses(
   const sheet = new CSSStyleSheet();
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   return effect(() => {
-    const rules = rulesOf(byLog.value, open.value, parse);
+    const rules = classRules(byLog.value, open.value, parse);
     while (sheet.cssRules.length > 0) sheet.deleteRule(0);
     for (const rule of rules) sheet.insertRule(rule, sheet.cssRules.length);
   });

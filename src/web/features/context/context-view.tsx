@@ -2,7 +2,7 @@ import { effect, useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
 import { searchActions } from "../../state/actions/search-actions.ts";
@@ -15,12 +15,12 @@ import { ListFault } from "../../state/faults/list-fault.tsx";
 import { Outline } from "../../parts/list/list-states.tsx";
 import { useRowAppearance, useEventFormats } from "../../state/row-appearance.ts";
 import { useCellMenu } from "../../parts/event/use-cell-menu.tsx";
-import { formatsOf } from "../../parts/time/moments.ts";
-import { readerOf } from "../../state/read-page.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
+import { pageReaderOfRun } from "../../state/read-page.ts";
 import { OpenedEvent } from "../../parts/event/opened-event.tsx";
 import { rowById } from "../../parts/rows/row-source.ts";
 import type { Results } from "../../state/results.ts";
-import { rowOf } from "../../parts/rows/row.ts";
+import { rowOfRecord } from "../../parts/rows/row.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
@@ -94,7 +94,7 @@ type LineProperties = ContextProperties & {
 function ContextLine({ app, search, results, event, source, onBack }: LineProperties): JSX.Element {
   const { zone } = search.run.value;
   const { location } = app;
-  const clock = useMemo(() => formatsOf(zone).time, [zone]);
+  const clock = useMemo(() => formatsOfZone(zone).time, [zone]);
   const actions = useMemo(() => searchActions({ app, search, results, bookmarks: results.bookmarks }), []);
   const rows = results.shown.value?.rows;
   const count = rows?.isComplete.value === true ? `${formatNumber(rows.length.value)} events` : "the list";
@@ -199,7 +199,7 @@ function EndOfContext({ rows, order }: { readonly rows: Neighbours; readonly ord
   if (fault !== null) {
     return (
       <span role="alert">
-        {`More events could not be loaded: ${messageOf(fault)}. `}
+        {`More events could not be loaded: ${faultMessage(fault)}. `}
         <button class="link" type="button" onClick={() => rows.retry()}>
           Try again
         </button>
@@ -239,7 +239,7 @@ function useMatching(app: App, search: Search, rows: Neighbours): Pick<Matching,
 function readableMatching({ client }: App, search: Search, signal: AbortSignal): Matching | null {
   const run = search.run.peek();
   try {
-    return new Matching(run.query, readerOf(client, { ...run, signal }), signal);
+    return new Matching(run.query, pageReaderOfRun(client, { ...run, signal }), signal);
   } catch {
     return null;
   }
@@ -253,7 +253,7 @@ function neighboursOf({ client }: App, search: Search, id: string, source: strin
       const path = `/1/logs/${search.log}/events/${event}/context`;
       const query = { before, after, attributes: true, ...(source !== null && { source }) };
       const { body } = await client.ask<readonly EventRecord[]>(path, { query, signal });
-      return body.map(rowOf);
+      return body.map(rowOfRecord);
     },
   });
 }

@@ -3,7 +3,7 @@ import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS } from "../../../query/fields.
 import { EVENT_FIELDS } from "../../../query/plan.ts";
 import type { Span } from "../../../query/syntax.ts";
 import { writeField, writeString, writeValue } from "../../parts/query/print.ts";
-import { countOf } from "../../parts/text/numbers.ts";
+import { countWithNoun } from "../../parts/text/numbers.ts";
 import type { CompletionContext } from "./completion-context.ts";
 
 /** One completion. */
@@ -78,7 +78,7 @@ function fieldCompletions({ fields, table }: CompletionContext, data: Completion
     const kind = fact?.kind ?? EVENTS.fields.get(name)?.type ?? "";
     const written = writeField(name);
     const count = Number(fact?.count ?? 0);
-    const hint = [KINDS[kind] ?? kind, count === 0 ? "" : countOf(count, "event")]
+    const hint = [KINDS[kind] ?? kind, count === 0 ? "" : countWithNoun(count, "event")]
       .filter((each) => each !== "")
       .join(", ");
     return { completion: { insert: written + end, label: written, hint }, count };
@@ -115,7 +115,7 @@ function valueCompletions({ valuesOf, table }: CompletionContext, { values, clas
     .map(({ value, count }) => ({
       insert: valuesOf === "class" ? writeString(value) : writeValue(valuesOf, value),
       label: value,
-      hint: [names.get(value) ?? "", countOf(Number(count), "event")].filter((each) => each !== "").join(", "),
+      hint: [names.get(value) ?? "", countWithNoun(Number(count), "event")].filter((each) => each !== "").join(", "),
     }));
 }
 

@@ -19,7 +19,7 @@ const WORDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Splits a query into shades; joined, they are its text. */
-export function shadesOf(text: string, fault: Span | null = null): Shade[] {
+export function shadesOfQuery(text: string, fault: Span | null = null): Shade[] {
   const shades: Shade[] = [];
   let at = 0;
   const add = (end: number, kind: Shade["kind"]) => {

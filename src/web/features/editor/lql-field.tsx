@@ -6,7 +6,7 @@ import type { App } from "../../state/app.ts";
 import type { Span } from "../../../query/syntax.ts";
 import type { Search } from "../../state/search.ts";
 import type { Assistance } from "./assistance.ts";
-import { shadesOf } from "./highlight.ts";
+import { shadesOfQuery } from "./highlight.ts";
 
 /**
  * A query in LQL: a textarea with a highlighted copy of its text. Completion and faults are added
@@ -70,7 +70,7 @@ export function LqlField({ app, search }: { app: App; search: Search }): JSX.Ele
 
 /** Draws the text with keywords, literals and the fault highlighted. */
 function Shades({ text, fault }: { text: string; fault: Span | null }): JSX.Element {
-  const drawn = shadesOf(text, fault).map(({ text: part, kind, isFault }) => {
+  const drawn = shadesOfQuery(text, fault).map(({ text: part, kind, isFault }) => {
     const inner = kind === "keyword" ? <i>{part}</i> : kind === "literal" ? <b>{part}</b> : part;
     return isFault ? <u>{inner}</u> : inner;
   });

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import type { Ask } from "../../parts/query/compose.ts";
-import { readAsk, withoutFilter } from "../../parts/query/compose.ts";
-import { mayBeWords, searchFor, simpleOf, typedChip, withTyped } from "../../parts/query/simple.ts";
+import type { EditableQuery } from "../../parts/query/compose.ts";
+import { readQuery, withoutFilter } from "../../parts/query/compose.ts";
+import { mayBeWords, searchFor, simpleOfQuery, typedChip, withTyped } from "../../parts/query/simple.ts";
 import type { Chip, Simple } from "../../parts/query/simple.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { STANDARD_QUERY } from "../../state/search.ts";
@@ -15,8 +15,8 @@ export { searchFor } from "../../parts/query/simple.ts";
 
 /** Reports whether simple mode can show a query. */
 export function canShow(query: string): boolean {
-  const ask = readAsk(query);
-  return ask !== null && simpleOf(ask) !== null;
+  const ask = readQuery(query);
+  return ask !== null && simpleOfQuery(ask) !== null;
 }
 
 /**
@@ -24,11 +24,11 @@ export function canShow(query: string): boolean {
  * that are no query yet; and why it shows none, "" if it does.
  */
 export function fitting(query: string): { readonly query: string; readonly note: string } {
-  const typed = readAsk(query) === null && mayBeWords(query) ? searchFor(query) : query;
+  const typed = readQuery(query) === null && mayBeWords(query) ? searchFor(query) : query;
   const read = query.trim() === "" ? STANDARD_QUERY : typed;
-  const ask = readAsk(read);
+  const ask = readQuery(read);
   if (ask === null) return { query, note: "Simple mode cannot show this query: it has a fault." };
-  if (simpleOf(ask) !== null) return { query: read, note: "" };
+  if (simpleOfQuery(ask) !== null) return { query: read, note: "" };
   return { query, note: "Simple mode cannot show this query: it has more than conditions of one field each." };
 }
 
@@ -44,8 +44,8 @@ export type SimpleFieldProperties = {
 
 /** A query in simple mode. */
 export function SimpleField({ search, takesFocus, typed, onTooRich }: SimpleFieldProperties): JSX.Element | null {
-  const ask = readAsk(search.query.value);
-  const simple = ask === null ? null : simpleOf(ask);
+  const ask = readQuery(search.query.value);
+  const simple = ask === null ? null : simpleOfQuery(ask);
   useEffect(() => {
     if (simple === null) onTooRich();
   }, [simple === null]);
@@ -55,7 +55,7 @@ export function SimpleField({ search, takesFocus, typed, onTooRich }: SimpleFiel
 }
 
 type ConditionsProperties = Pick<SimpleFieldProperties, "search" | "takesFocus" | "typed"> & {
-  readonly ask: Ask;
+  readonly ask: EditableQuery;
   readonly simple: Simple;
 };
 
@@ -121,8 +121,8 @@ function Conditions({ search, takesFocus, typed, ask, simple }: ConditionsProper
 }
 
 function textOf(query: string): string {
-  const ask = readAsk(query);
-  return (ask === null ? null : simpleOf(ask))?.text ?? "";
+  const ask = readQuery(query);
+  return (ask === null ? null : simpleOfQuery(ask))?.text ?? "";
 }
 
 /** A chip of a condition: Enter edits it, Delete removes it. */

@@ -2,11 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { addressOf, messageOf } from "../../parts/api/client.ts";
+import { apiAddress, faultMessage } from "../../parts/api/client.ts";
 import type { App } from "../../state/app.ts";
-import { readAsk, withClause } from "../../parts/query/compose.ts";
+import { readQuery, withClause } from "../../parts/query/compose.ts";
 import { withRange } from "../../parts/query/range.ts";
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import type { Run } from "../../state/search.ts";
 import "../../css/blank.css";
 import "../../css/forms.css";
@@ -22,7 +22,7 @@ export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Eleme
   // The dialog is shown before this form is loaded.
   useEffect(() => first.current?.focus(), []);
   const start = async (form: HTMLFormElement) => {
-    const { format = "csv", attributes } = valuesOf(form);
+    const { format = "csv", attributes } = formValues(form);
     const path = exportPath(run, format, attributes === "on");
     try {
       const { body } = await app.client.ask<{ ticket: string }>("/1/session/tickets", {
@@ -33,7 +33,7 @@ export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Eleme
       close();
       app.toaster.show("The export began; the browser shows how far it is.");
     } catch (error) {
-      fault.value = messageOf(error);
+      fault.value = faultMessage(error);
     }
   };
   return (
@@ -67,17 +67,17 @@ export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Eleme
 
 /** Returns the path of a run's export: its query, its two moments and its order. */
 export function exportPath(run: Run, format: string, attributes: boolean): string {
-  const ask = readAsk(run.query);
+  const ask = readQuery(run.query);
   let query = run.query;
   if (ask !== null) {
     const sorted =
       ask.isGrouped || ask.clauses.has("sort") || ask.query.table.name !== "events"
         ? ask.text
         : withClause(ask, "sort", `SORT created ${run.order.toUpperCase()}`);
-    const whole = readAsk(sorted);
+    const whole = readQuery(sorted);
     query = whole === null ? sorted : withRange(whole, run.moments, run.zone);
   }
-  return addressOf(`/1/logs/${run.log}/export`, { query, tz: run.zone, format, ...(attributes && { attributes }) });
+  return apiAddress(`/1/logs/${run.log}/export`, { query, tz: run.zone, format, ...(attributes && { attributes }) });
 }
 
 function download(address: string, name: string): void {

@@ -3,34 +3,34 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { MOST_AGGREGATES } from "../../../query/plan.ts";
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { App } from "../../state/app.ts";
 import { bandText, isBand } from "../../parts/query/choices.ts";
 import type { Choice } from "../../parts/query/choices.ts";
 import {
-  allBut,
-  choicesOf,
+  excludeChoice,
+  choicesOfField,
   groupedBy,
   hasChoice,
-  only,
-  readAsk,
-  toggle,
-  toggleNot,
+  onlyChoice,
+  readQuery,
+  toggleChoice,
+  toggleExclusion,
 } from "../../parts/query/compose.ts";
-import type { Ask } from "../../parts/query/compose.ts";
-import { eventsOf } from "../../parts/query/groups.ts";
+import type { EditableQuery } from "../../parts/query/compose.ts";
+import { eventsQuery } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { Name } from "../../parts/text/pieces.tsx";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
-import { askRun } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/ask-run.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
-import { boundsOf, choicesBeside, countsQuery, facetQuery, readCounts, readFacet } from "./facets.ts";
+import { bandBounds, choicesBeside, countsQuery, facetQuery, readCounts, readFacet } from "./facets.ts";
 import type { FacetValue, FieldStatistics } from "./facets.ts";
 import { useOrder } from "./use-order.ts";
 import { useRoving } from "./use-roving.ts";
-import type { Read } from "./use-order.ts";
+import type { OrderedRead } from "./use-order.ts";
 
 const FEW = 5;
 /** Values of the class facet, which is also the legend of the bars. */
@@ -53,7 +53,7 @@ export function Facet(properties: {
   const { app, search, run, statistics, startsOpen, isHidden, onThere } = properties;
   const isOpen = useSignal(startsOpen);
   const take = useSignal(statistics.name === "class" ? FEW_CLASSES : FEW);
-  const bounds = boundsOf(statistics);
+  const bounds = bandBounds(statistics);
   const { value, fault } = useRead(run, () => readValues(app, run, statistics, isOpen.value ? take.value : 0), [
     bounds?.join(),
     isOpen.value,
@@ -125,12 +125,12 @@ export function Facet(properties: {
 }
 
 /** Returns the query that a click on a value edits: the typed one, or the last run on a fault. */
-function askOf({ query, run }: Search): Ask | null {
-  return readAsk(query.value) ?? readAsk(run.value.typed);
+function askOf({ query, run }: Search): EditableQuery | null {
+  return readQuery(query.value) ?? readQuery(run.value.typed);
 }
 
 /** Runs a query with one change. Unfinished text is replaced, and Undo restores it. */
-function changeQuery({ toaster }: App, search: Search, change: (ask: Ask) => string): void {
+function changeQuery({ toaster }: App, search: Search, change: (ask: EditableQuery) => string): void {
   const typed = search.query.peek();
   const ask = askOf(search);
   if (ask === null) {
@@ -139,7 +139,7 @@ function changeQuery({ toaster }: App, search: Search, change: (ask: Ask) => str
   }
   search.query.value = change(ask);
   search.start();
-  if (readAsk(typed) === null)
+  if (readQuery(typed) === null)
     toaster.show("Changed the last query that ran: what was typed has a fault", () => (search.query.value = typed));
 }
 
@@ -172,11 +172,11 @@ async function readValues(
   run: Run,
   statistics: FieldStatistics,
   take: number,
-): Promise<Read<FacetValue> | null> {
-  const ask = eventsOf(run.query);
+): Promise<OrderedRead<FacetValue> | null> {
+  const ask = eventsQuery(run.query);
   const query = ask === null || take === 0 ? null : facetQuery(statistics, ask, run.moments, run.zone, take);
   if (query === null) return null;
-  const { body } = await askRun<GroupRecord>(app.client, run, query);
+  const { body } = await sendQuery<GroupRecord>(app.client, run, query);
   const values = readFacet(statistics, body);
   const entries = [...values, ...(await countBeside(app, run, statistics.name, values))];
   return { of: `${run.number} ${take}`, entries };
@@ -189,7 +189,7 @@ async function countBeside(
   field: string,
   values: readonly FacetValue[],
 ): Promise<readonly FacetValue[]> {
-  const [typed, ask] = [readAsk(run.typed), eventsOf(run.query)];
+  const [typed, ask] = [readQuery(run.typed), eventsQuery(run.query)];
   if (typed === null || ask === null) return [];
   const choices = choicesBeside(typed, field, values);
   const counted: FacetValue[] = [];
@@ -197,7 +197,7 @@ async function countBeside(
     const some = choices.slice(from, from + MOST_AGGREGATES);
     const query = countsQuery(field, some, ask, run.moments, run.zone);
     if (query === null) return [];
-    const { body } = await askRun<GroupRecord>(app.client, run, query);
+    const { body } = await sendQuery<GroupRecord>(app.client, run, query);
     counted.push(...readCounts(some, body[0]));
   }
   return counted;
@@ -207,7 +207,7 @@ async function countBeside(
 type ShownValue = Pick<FacetValue, "choice"> & { readonly count: number | null };
 
 /** Adds choices that are not among the most frequent values, so that they stay visible. */
-function withChosen(values: readonly FacetValue[], ask: Ask | null, field: string): readonly ShownValue[] {
+function withChosen(values: readonly FacetValue[], ask: EditableQuery | null, field: string): readonly ShownValue[] {
   if (ask === null) return values;
   return [...values, ...choicesBeside(ask, field, values).map((choice) => ({ choice, count: null }))];
 }
@@ -215,17 +215,17 @@ function withChosen(values: readonly FacetValue[], ask: Ask | null, field: strin
 function Value(properties: {
   readonly app: App;
   readonly search: Search;
-  readonly ask: Ask | null;
+  readonly ask: EditableQuery | null;
   readonly field: string;
   readonly value: ShownValue;
   readonly share: number;
 }): JSX.Element {
   const { app, search, ask, field, value, share } = properties;
   const { choice, count } = value;
-  const { chosen, not } = ask === null ? { chosen: [], not: [] } : choicesOf(ask, field);
+  const { chosen, not } = ask === null ? { chosen: [], not: [] } : choicesOfField(ask, field);
   const isChosen = hasChoice(field, chosen, choice);
   const isLeftOut = hasChoice(field, not, choice);
-  const change = (by: (ask: Ask, field: string, choice: Choice) => string) => {
+  const change = (by: (ask: EditableQuery, field: string, choice: Choice) => string) => {
     changeQuery(app, search, (asked) => by(asked, field, choice));
   };
   const isClass = field === "class";
@@ -237,7 +237,7 @@ function Value(properties: {
         type="button"
         aria-pressed={isChosen}
         data-class={isClass && typeof choice === "string" ? choice : undefined}
-        onClick={({ shiftKey }) => change(shiftKey ? toggleNot : toggle)}
+        onClick={({ shiftKey }) => change(shiftKey ? toggleExclusion : toggleChoice)}
       >
         <svg class="share" aria-hidden="true">
           <rect width={`${share.toFixed(1)}%`} height="22" rx="3" />
@@ -250,10 +250,10 @@ function Value(properties: {
         <span class="c">{count === null ? "" : formatNumber(count)}</span>
       </button>
       <span class="acts">
-        <button type="button" onClick={() => change(only)}>
+        <button type="button" onClick={() => change(onlyChoice)}>
           only
         </button>
-        <button type="button" onClick={() => change(allBut)}>
+        <button type="button" onClick={() => change(excludeChoice)}>
           not
         </button>
         {isClass && typeof choice === "string" && (
@@ -269,7 +269,7 @@ function Value(properties: {
 /** Hides a class from the reader's lists, or shows it again. */
 function hide(app: App, log: string, key: string, isHidden: boolean): void {
   const set = async (to: boolean) => (await import("../../state/hiding.ts")).setHidden(app, log, key, to);
-  const failed = (fault: unknown) => app.toaster.show(`Not changed: ${messageOf(fault)}`);
+  const failed = (fault: unknown) => app.toaster.show(`Not changed: ${faultMessage(fault)}`);
   const words = `Your lists ${isHidden ? "hide" : "show"} ${app.classes.nameOf(log, key)} from now on`;
   set(isHidden).then(() => app.toaster.show(words, () => void set(!isHidden).catch(failed)), failed);
 }

@@ -1,6 +1,6 @@
 import { MOST_AGGREGATES } from "../../../query/plan.ts";
-import { choicesOf, hasChoice, readAsk, withoutField } from "../../parts/query/compose.ts";
-import type { Ask } from "../../parts/query/compose.ts";
+import { choicesOfField, hasChoice, readQuery, withoutField } from "../../parts/query/compose.ts";
+import type { EditableQuery } from "../../parts/query/compose.ts";
 import { writeSelection } from "../../parts/query/choices.ts";
 import type { Choice } from "../../parts/query/choices.ts";
 import type { FieldRecord } from "../../parts/api/types.ts";
@@ -57,12 +57,12 @@ export function facetFields(fields: readonly FieldRecord[]): readonly FieldRecor
  * own selection does not narrow its values and bands.
  */
 export function conditioned(
-  ask: Ask,
+  ask: EditableQuery,
   fields: readonly FieldRecord[],
-): readonly { readonly field: FieldRecord; readonly rest: Ask }[] {
+): readonly { readonly field: FieldRecord; readonly rest: EditableQuery }[] {
   return fields.flatMap((field) => {
     const text = withoutField(ask, field.name);
-    const rest = text === ask.text ? null : readAsk(text);
+    const rest = text === ask.text ? null : readQuery(text);
     return rest === null ? [] : [{ field, rest }];
   });
 }
@@ -87,7 +87,7 @@ export function statisticsParts(fields: readonly FieldRecord[]): readonly (reado
  * Returns one query for distinct counts and, for numbers, the least and the greatest.
  * @param fields those of one of {@link statisticsParts}
  */
-export function statisticsQuery(ask: Ask, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
+export function statisticsQuery(ask: EditableQuery, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
   const columns = fields.flatMap(({ name, kind }, index) => {
     const field = writeField(name);
     const distinct = `DISTINCT(${field}) AS d${index}`;
@@ -118,7 +118,7 @@ export function readStatistics(
 const MOST_SINGLE_NUMBERS = 12;
 
 /** Returns the inner bounds of about six round bands; null if values are listed. */
-export function boundsOf({ isNumber, distinct, min, max }: FieldStatistics): readonly number[] | null {
+export function bandBounds({ isNumber, distinct, min, max }: FieldStatistics): readonly number[] | null {
   if (!isNumber || distinct <= MOST_SINGLE_NUMBERS || min === null || max === null || max <= min) return null;
   // Numbers in logs are mostly small with a long tail, so a wide range is split by powers of ten.
   if (min >= 0 && max >= 100) return powersBelow(max);
@@ -142,15 +142,15 @@ function exact(number: number): number {
 /** Returns the query for the values of a field, without the conditions on that field itself. */
 export function facetQuery(
   statistics: FieldStatistics,
-  ask: Ask,
+  ask: EditableQuery,
   moments: Moments,
   zone: string,
   take: number,
 ): string | null {
-  const rest = readAsk(withoutField(ask, statistics.name));
+  const rest = readQuery(withoutField(ask, statistics.name));
   if (rest === null) return null;
   const field = writeField(statistics.name);
-  const bounds = boundsOf(statistics);
+  const bounds = bandBounds(statistics);
   return within(
     rest,
     bounds === null
@@ -170,7 +170,7 @@ export function facetQuery(
 }
 
 export function readFacet(statistics: FieldStatistics, records: readonly GroupRecord[]): readonly FacetValue[] {
-  const isBanded = boundsOf(statistics) !== null;
+  const isBanded = bandBounds(statistics) !== null;
   return records
     .map((record) => ({
       choice: isBanded ? bandOfKey(record.key) : record.key === "" ? null : record.key,
@@ -181,8 +181,8 @@ export function readFacet(statistics: FieldStatistics, records: readonly GroupRe
 }
 
 /** Returns a query's choices of a field, selected or excluded, that are not among these values. */
-export function choicesBeside(ask: Ask, field: string, values: readonly Pick<FacetValue, "choice">[]): Choice[] {
-  const { chosen, not } = choicesOf(ask, field);
+export function choicesBeside(ask: EditableQuery, field: string, values: readonly Pick<FacetValue, "choice">[]): Choice[] {
+  const { chosen, not } = choicesOfField(ask, field);
   const beside: Choice[] = [];
   const listed = values.map(({ choice }) => choice);
   for (const choice of [...chosen, ...not]) {
@@ -195,11 +195,11 @@ export function choicesBeside(ask: Ask, field: string, values: readonly Pick<Fac
 export function countsQuery(
   field: string,
   choices: readonly Choice[],
-  ask: Ask,
+  ask: EditableQuery,
   moments: Moments,
   zone: string,
 ): string | null {
-  const rest = readAsk(withoutField(ask, field));
+  const rest = readQuery(withoutField(ask, field));
   if (rest === null) return null;
   const columns = choices.map((choice, index) => {
     const condition = writeSelection({ field, isNot: false, choices: [choice] });

@@ -3,10 +3,10 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
-import { readAsk } from "../../parts/query/compose.ts";
+import { readQuery } from "../../parts/query/compose.ts";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
@@ -71,7 +71,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
   }, [isOpen.value]);
   const there = useSignal<ReadonlySet<string>>(new Set());
   // A field of the query stays listed, so that values it excludes can be included again.
-  const asked = new Set(readAsk(run.query)?.filters.flatMap(({ fields }) => [...fields]));
+  const asked = new Set(readQuery(run.query)?.filters.flatMap(({ fields }) => [...fields]));
   // So does a field that was shown before, so that fields below it do not move.
   const known = useRef(new Set<string>()).current;
   for (const { name, distinct } of statistics ?? []) if (distinct > 0 || asked.has(name)) known.add(name);
@@ -108,7 +108,7 @@ export function FieldsPane({ app, search, run, isOpen }: FieldsPaneProperties): 
           <Icon name="close" />
         </button>
       </header>
-      {statistics === null && error.value !== null && <p class="note aside">{messageOf(error.value)}</p>}
+      {statistics === null && error.value !== null && <p class="note aside">{faultMessage(error.value)}</p>}
       {failure !== null && <FailureNote failure={failure} retry={() => (tries.value += 1)} />}
       {named === 0 && statistics !== null && (
         <p class="note aside" role="status">

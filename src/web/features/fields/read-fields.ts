@@ -1,20 +1,20 @@
-import { ApiFault, messageOf } from "../../parts/api/client.ts";
+import { ApiFault, faultMessage } from "../../parts/api/client.ts";
 import type { Client } from "../../parts/api/client.ts";
-import type { Ask } from "../../parts/query/compose.ts";
-import { eventsOf } from "../../parts/query/groups.ts";
+import type { EditableQuery } from "../../parts/query/compose.ts";
+import { eventsQuery } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
-import { askRun, readFieldsOf } from "../../state/ask-run.ts";
+import { sendQuery, readLogFields } from "../../state/ask-run.ts";
 import type { Run } from "../../state/search.ts";
 import { conditioned, facetFields, MOST_FACETS, readStatistics, statisticsParts, statisticsQuery } from "./facets.ts";
 import type { FieldRecord } from "../../parts/api/types.ts";
 import type { FieldStatistics } from "./facets.ts";
-import type { Read } from "./use-order.ts";
+import type { OrderedRead } from "./use-order.ts";
 
 /** Fields per request when the statistics of a part are too much for the store. */
 const FEW_FIELDS = 4;
 
 /** Statistics of some fields, and the fields that they lack because a request failed. */
-export type ReadStatistics = Read<FieldStatistics> & {
+export type ReadStatistics = OrderedRead<FieldStatistics> & {
   /** null if none failed. */
   readonly failed: { readonly names: readonly string[]; readonly message: string } | null;
 };
@@ -27,9 +27,9 @@ export type ReadFields = ReadStatistics & { readonly all: readonly FieldRecord[]
  * events; null if the query has a fault. @throws the first error if no statistics could be read
  */
 export async function readFields(client: Client, run: Run): Promise<ReadFields | null> {
-  const ask = eventsOf(run.query);
+  const ask = eventsQuery(run.query);
   if (ask === null) return null;
-  const all = facetFields(await readFieldsOf(client, run, { signal: run.signal }));
+  const all = facetFields(await readLogFields(client, run, { signal: run.signal }));
   // A field of the query is listed, so that its conditions can be changed.
   const asked = new Set(ask.filters.flatMap(({ fields }) => [...fields]));
   const listed = all.filter(({ name }, index) => index < MOST_FACETS || asked.has(name));
@@ -42,18 +42,18 @@ export async function readFound(
   run: Run,
   fields: readonly FieldRecord[],
 ): Promise<ReadStatistics | null> {
-  const ask = eventsOf(run.query);
+  const ask = eventsQuery(run.query);
   return ask === null ? null : await readStatisticsOf(client, run, ask, fields);
 }
 
 async function readStatisticsOf(
   client: Client,
   run: Run,
-  ask: Ask,
+  ask: EditableQuery,
   fields: readonly FieldRecord[],
 ): Promise<ReadStatistics> {
   const own = conditioned(ask, fields);
-  const parts: readonly (readonly [Ask, readonly FieldRecord[]])[] = [
+  const parts: readonly (readonly [EditableQuery, readonly FieldRecord[]])[] = [
     ...statisticsParts(fields).map((some) => [ask, some] as const),
     ...own.map(({ rest, field }) => [rest, [field]] as const),
   ];
@@ -75,7 +75,7 @@ async function readStatisticsOf(
   return {
     of: String(run.number),
     entries: fields.flatMap(({ name }) => byName.get(name) ?? []),
-    failed: fault === null ? null : { names: [...names], message: messageOf(fault) },
+    failed: fault === null ? null : { names: [...names], message: faultMessage(fault) },
   };
 }
 
@@ -83,11 +83,11 @@ async function readStatisticsOf(
 async function statisticsOf(
   client: Client,
   run: Run,
-  ask: Ask,
+  ask: EditableQuery,
   some: readonly FieldRecord[],
 ): Promise<readonly FieldStatistics[]> {
   const read = async (fields: readonly FieldRecord[]) => {
-    const { body } = await askRun<GroupRecord>(client, run, statisticsQuery(ask, fields, run.moments, run.zone));
+    const { body } = await sendQuery<GroupRecord>(client, run, statisticsQuery(ask, fields, run.moments, run.zone));
     return readStatistics(body[0], fields);
   };
   try {

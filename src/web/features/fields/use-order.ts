@@ -4,14 +4,14 @@ import { useRef } from "preact/hooks";
 import { keepOrder } from "./keep-order.ts";
 
 /** Entries of a read. Reads with the same `of` are repetitions, such as the counts of a tail. */
-export type Read<Entry> = { readonly of: string; readonly entries: readonly Entry[] };
+export type OrderedRead<Entry> = { readonly of: string; readonly entries: readonly Entry[] };
 
 /** Keeps the order of entries across reads with the same `of`; null until they are loaded. */
 export function useOrder<Entry>(
-  read: ReadonlySignal<Read<Entry> | null>,
+  read: ReadonlySignal<OrderedRead<Entry> | null>,
   keyOf: (entry: Entry) => string,
 ): readonly Entry[] | null {
-  const last = useRef<Read<Entry> | null>(null);
+  const last = useRef<OrderedRead<Entry> | null>(null);
   const found = read.value;
   if (found === null) return null;
   const isSame = last.current?.of === found.of;

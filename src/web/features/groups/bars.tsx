@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import { formatMeasure, shortenMiddle } from "../../parts/text/numbers.ts";
-import { Axis, BOTTOM, LEFT, highOf, yOf } from "../../parts/groups/axis.tsx";
+import { Axis, BOTTOM, LEFT, axisEnd, axisY } from "../../parts/groups/axis.tsx";
 import type { GroupRow } from "../../parts/groups/model.ts";
 
 export const MOST_BARS = 24;
@@ -19,7 +19,7 @@ export function Bars(properties: {
   const { rows, column, nameOf, classOf, at, label } = properties;
   const shown = rows.slice(0, MOST_BARS);
   const figures = shown.map(({ values }) => Number(values[column]));
-  const high = highOf(figures);
+  const high = axisEnd(figures);
   const width = 100 / Math.max(1, shown.length);
   // Names of many bars use two rows, which doubles the room for each.
   const nameRows = shown.length > 8 ? 2 : 1;
@@ -32,7 +32,7 @@ export function Bars(properties: {
       <svg x={LEFT} width="91%" height="208" overflow="visible">
         {shown.map((row, index) => {
           const figure = figures[index] ?? 0;
-          const y = yOf(figure, high);
+          const y = axisY(figure, high);
           return (
             <>
               <rect

@@ -7,9 +7,9 @@ import { visibleText } from "../../parts/text/visible-text.ts";
 import { formatMeasure, formatNumber } from "../../parts/text/numbers.ts";
 import type { Formats } from "../../parts/time/moments.ts";
 import { Spark } from "../../parts/groups/lines.tsx";
-import { changeText, columnText, peakOf } from "../../parts/groups/model.ts";
+import { changeText, columnText, peakOfSeries } from "../../parts/groups/model.ts";
 import type { GroupRow, Groups } from "../../parts/groups/model.ts";
-import type { Order } from "./sort-rows.ts";
+import type { GroupOrder } from "./sort-rows.ts";
 
 /** Rows drawn initially; more are drawn on request. */
 const ROWS_AT_ONCE = 200;
@@ -23,8 +23,8 @@ export function GroupTable(properties: {
   /** The column that the chart draws. */
   readonly column: string;
   /** null for the service's order. */
-  readonly order: Order | null;
-  readonly onOrder: (order: Order) => void;
+  readonly order: GroupOrder | null;
+  readonly onOrder: (order: GroupOrder) => void;
   readonly at: Signal<number>;
   readonly formats: Formats;
   readonly nameOfKey: (index: number, value: string) => string;
@@ -136,8 +136,8 @@ export function GroupTable(properties: {
 
 function Head(properties: {
   readonly label: string;
-  readonly order: Order | null;
-  readonly onOrder: (order: Order) => void;
+  readonly order: GroupOrder | null;
+  readonly onOrder: (order: GroupOrder) => void;
   readonly column: string | null;
   readonly at: number;
 }): JSX.Element {
@@ -171,7 +171,7 @@ function Before({ row, column }: { row: GroupRow; column: string }): JSX.Element
 }
 
 function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; formats: Formats }): JSX.Element {
-  const peak = peakOf(row.series);
+  const peak = peakOfSeries(row.series);
   return (
     <>
       <td class="num note w-peak">

@@ -4,20 +4,20 @@ import { useMemo } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
 import { bandText } from "../../parts/query/choices.ts";
-import { readAsk } from "../../parts/query/compose.ts";
+import { readQuery } from "../../parts/query/compose.ts";
 import { rangeText, withRange } from "../../parts/query/range.ts";
 import { bandOfKey, withKey } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { visibleText } from "../../parts/text/visible-text.ts";
-import { countOf, formatNumber } from "../../parts/text/numbers.ts";
+import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { ReadingLine, ReadingState, Unanswered } from "../../state/faults/reading-state.tsx";
 import { lazy } from "../../parts/controls/lazy.tsx";
 import { useTitle } from "../../state/title.ts";
-import { askRun } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/ask-run.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
-import { placeOf } from "../../parts/time/zones.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
+import { cityOfZone } from "../../parts/time/zones.ts";
 import type { Formats } from "../../parts/time/moments.ts";
 import { Bars, MOST_BARS } from "./bars.tsx";
 import { GroupTable } from "./group-table.tsx";
@@ -26,15 +26,15 @@ import { Lines, MOST_LINES } from "../../parts/groups/lines.tsx";
 import {
   columnText,
   eventsOfGroup,
-  groupsOf,
+  groupsOfRecords,
   isAddedUp,
-  keysOf,
-  measureOf,
+  keysOfQuery,
+  measuredColumn,
   measuredBy,
-  sortColumnOf,
+  sortColumnOfQuery,
 } from "../../parts/groups/model.ts";
 import { readOrder, sortRows, writeOrder } from "./sort-rows.ts";
-import type { Order } from "./sort-rows.ts";
+import type { GroupOrder } from "./sort-rows.ts";
 import type { GroupKey, GroupRow, Groups } from "../../parts/groups/model.ts";
 import type { PlaceMapProperties } from "./place-map.tsx";
 import "../../css/groups.css";
@@ -47,11 +47,11 @@ type Chart = "Map" | "Lines" | "Bars" | "None";
 type Answer = {
   readonly groups: Groups;
   readonly took_ms: number;
-  readonly keys: ReturnType<typeof keysOf>;
+  readonly keys: ReturnType<typeof keysOfQuery>;
   /** The column that the query sorts by. */
   readonly sortColumn: string | null;
   /** Initial order; null for the query's own, or that of times or bands. */
-  readonly order: Order | null;
+  readonly order: GroupOrder | null;
 };
 
 export type GroupsViewProperties = {
@@ -73,13 +73,13 @@ export function GroupsView({ app, search, note, actions }: GroupsViewProperties)
     readOrder(app.location.place.value.parameters.get("sort") ?? "", answer.value?.groups ?? null),
   );
   const at = useSignal(-1);
-  const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
+  const formats = useMemo(() => formatsOfZone(run.zone), [run.zone]);
   const found = answer.value;
   // The drawn column is the one that the rows are sorted by.
   const measured = useComputed(() => {
     if (answer.value === null) return null;
     const sorted = order.value ?? answer.value.order;
-    const column = measureOf(answer.value.groups, sorted?.column ?? answer.value.sortColumn);
+    const column = measuredColumn(answer.value.groups, sorted?.column ?? answer.value.sortColumn);
     return { groups: measuredBy(answer.value.groups, column), column };
   });
   const rows = useComputed(() => sortRows(measured.value?.groups ?? null, order.value ?? answer.value?.order ?? null));
@@ -139,7 +139,7 @@ export function GroupsView({ app, search, note, actions }: GroupsViewProperties)
         <h1 id="found">{head}</h1>
         <span class="note">
           {groups.keys.length > 0 && `by ${keys.map(({ name }) => visibleText(name)).join(" and ")}, `}
-          {rangeText(run.moments, formats)} {placeOf(run.zone)}, {found.took_ms.toFixed(0)} ms
+          {rangeText(run.moments, formats)} {cityOfZone(run.zone)}, {found.took_ms.toFixed(0)} ms
         </span>
         {note}
         <span class="space" />
@@ -218,12 +218,12 @@ function ChartFigure(properties: {
 }
 
 async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
-  const ask = readAsk(run.query);
+  const ask = readQuery(run.query);
   if (ask === null) return null;
   const query = withRange(withKey(ask), run.moments, run.zone);
-  const { body, took_ms } = await askRun<GroupRecord>(client, run, query);
-  const keys = keysOf(ask);
-  const found = groupsOf(keys, body, run.zone);
+  const { body, took_ms } = await sendQuery<GroupRecord>(client, run, query);
+  const keys = keysOfQuery(ask);
+  const found = groupsOfRecords(keys, body, run.zone);
   // Without COLUMNS there are five columns; the last average or minimum of a series says little.
   const isChosen = ask.clauses.has("columns") || found.keys.length === keys.length;
   const groups = isChosen ? found : { ...found, columns: found.columns.filter(isAddedUp) };
@@ -233,13 +233,13 @@ async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
     groups,
     took_ms,
     keys,
-    sortColumn: sortColumnOf(ask),
+    sortColumn: sortColumnOfQuery(ask),
     order: isOrdered ? null : { column, key: 0, isDescending: true },
   };
 }
 
 function headOf({ rows, columns, keys }: Groups): string {
-  const groups = countOf(rows.length, "group");
+  const groups = countWithNoun(rows.length, "group");
   if (keys.length === 0) return "All events in one";
   if (!columns.includes("count")) return groups;
   const events = rows.reduce((sum, { values }) => sum + Number(values["count"]), 0);

@@ -6,10 +6,10 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { feature, mesh } from "topojson-client";
 import atlas from "world-atlas/countries-110m.json" with { type: "json" };
 
-import { countOf, formatNumber } from "../../parts/text/numbers.ts";
+import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import type { GroupRow } from "../../parts/groups/model.ts";
-import { MOST_CIRCLES, circleAt, circlesOf, dotsOf, placesOf, projectionOf } from "./places.ts";
-import type { Circle, Place, Size } from "./places.ts";
+import { MOST_CIRCLES, circleAt, placeCircles, placeDots, placesOfRows, mapProjection } from "./places.ts";
+import type { PlaceCircle, MapPlace, MapSize } from "./places.ts";
 import "../../css/groups.css";
 
 const WORLD = atlas as unknown as Parameters<typeof feature>[0];
@@ -32,7 +32,7 @@ export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceM
   const svg = useRef<SVGSVGElement>(null);
   const size = useSize(svg);
   const hot = useSignal<number | null>(null);
-  const places = useMemo(() => placesOf(rows, column), [rows, column]);
+  const places = useMemo(() => placesOfRows(rows, column), [rows, column]);
   const drawn = useMemo(() => (size === null ? null : draw(places, size)), [places, size]);
   const circles = drawn?.circles ?? [];
   const point = (index: number) => {
@@ -55,7 +55,7 @@ export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceM
     event.preventDefault();
     event.stopPropagation();
   };
-  const textOfPlace = ({ row, value }: Place) => `${nameOf(rows[row]!)}: ${measureText(value, column)}`;
+  const textOfPlace = ({ row, value }: MapPlace) => `${nameOf(rows[row]!)}: ${measureText(value, column)}`;
   // Memoized while the pointer moves, since there may be a thousand.
   const options = useMemo(
     () =>
@@ -119,8 +119,8 @@ export function PlaceMap({ rows, column, nameOf, at, label, openEvents }: PlaceM
 }
 
 /** Returns the size of an element; null before layout. */
-function useSize(element: { readonly current: Element | null }): Size | null {
-  const size = useSignal<Size | null>(null);
+function useSize(element: { readonly current: Element | null }): MapSize | null {
+  const size = useSignal<MapSize | null>(null);
   useEffect(() => {
     const observer = new ResizeObserver((entries) => {
       const { width, height } = entries.at(-1)!.contentRect;
@@ -136,17 +136,17 @@ type Drawing = {
   readonly land: string;
   readonly borders: string;
   readonly dots: string;
-  readonly circles: readonly Circle[];
+  readonly circles: readonly PlaceCircle[];
 };
 
-function draw(places: readonly Place[], size: Size): Drawing {
-  const projection = projectionOf(places, size);
+function draw(places: readonly MapPlace[], size: MapSize): Drawing {
+  const projection = mapProjection(places, size);
   const path = geoPath(projection).digits(1);
   return {
     land: path(LAND) ?? "",
     borders: path(BORDERS) ?? "",
-    dots: dotsOf(places, projection),
-    circles: circlesOf(places, projection, size),
+    dots: placeDots(places, projection),
+    circles: placeCircles(places, projection, size),
   };
 }
 
@@ -165,16 +165,16 @@ function nextIndex(key: string, from: number, count: number): number | null {
 }
 
 function measureText(value: number, column: string): string {
-  return column === "count" ? countOf(value, "event") : `${column} ${formatNumber(value)}`;
+  return column === "count" ? countWithNoun(value, "event") : `${column} ${formatNumber(value)}`;
 }
 
 /** Describes what the map omits. */
-function noteOf(places: readonly Place[], rows: readonly GroupRow[], column: string): string {
+function noteOf(places: readonly MapPlace[], rows: readonly GroupRow[], column: string): string {
   const without = rows.find(({ keys }) => keys[0] === "");
-  const events = column === "count" ? countOf(Number(without?.values["count"]), "event") : "events";
+  const events = column === "count" ? countWithNoun(Number(without?.values["count"]), "event") : "events";
   return [
     places.length > MOST_CIRCLES &&
-      `Circles are the ${formatNumber(MOST_CIRCLES)} largest of ${countOf(places.length, "place")}, dots are the others.`,
+      `Circles are the ${formatNumber(MOST_CIRCLES)} largest of ${countWithNoun(places.length, "place")}, dots are the others.`,
     without !== undefined && `Not on the map: ${events} without a place.`,
   ]
     .filter(Boolean)

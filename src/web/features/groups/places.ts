@@ -5,7 +5,7 @@ import { placeOfKey } from "../../../query/places.ts";
 import type { GroupRow } from "../../parts/groups/model.ts";
 
 /** A group on the map, in degrees. */
-export type Place = {
+export type MapPlace = {
   readonly lat: number;
   readonly lon: number;
   readonly value: number;
@@ -17,7 +17,7 @@ export type Place = {
 export const MOST_CIRCLES = 1000;
 
 /** Returns the places of groups, largest value first. Groups without coordinates are omitted. */
-export function placesOf(rows: readonly GroupRow[], column: string): readonly Place[] {
+export function placesOfRows(rows: readonly GroupRow[], column: string): readonly MapPlace[] {
   return rows
     .flatMap(({ keys, values }, row) => {
       const degrees = placeOfKey(keys[0] ?? "");
@@ -26,7 +26,7 @@ export function placesOf(rows: readonly GroupRow[], column: string): readonly Pl
     .toSorted((one, other) => other.value - one.value);
 }
 
-export type Size = { readonly width: number; readonly height: number };
+export type MapSize = { readonly width: number; readonly height: number };
 
 /** Places further apart than this, in degrees, are shown on a world map. */
 const WIDEST = { lat: 90, lon: 140 };
@@ -37,7 +37,7 @@ const LEAST_RADIUS = 4;
  * Returns an equal-area projection of the places: around their middle, also across 180°, or of the
  * whole world if they are far apart.
  */
-export function projectionOf(places: readonly Place[], { width, height }: Size): GeoProjection {
+export function mapProjection(places: readonly MapPlace[], { width, height }: MapSize): GeoProjection {
   const points = { type: "MultiPoint" as const, coordinates: places.map(({ lat, lon }) => [lon, lat]) };
   const [[west, south], [east, north]] = geoBounds(points);
   const span = (east - west + 360) % 360;
@@ -72,10 +72,10 @@ const LEAST_CIRCLE = 2.5;
 const COVERED = 0.12;
 
 /** A place and its circle on the map. */
-export type Circle = { readonly place: Place; readonly x: number; readonly y: number; readonly radius: number };
+export type PlaceCircle = { readonly place: MapPlace; readonly x: number; readonly y: number; readonly radius: number };
 
 /** Returns the largest places as circles whose areas are proportional to their values. */
-export function circlesOf(places: readonly Place[], projection: GeoProjection, size: Size): readonly Circle[] {
+export function placeCircles(places: readonly MapPlace[], projection: GeoProjection, size: MapSize): readonly PlaceCircle[] {
   const largest = places.slice(0, MOST_CIRCLES);
   const areas = largest.map(({ value }) => Math.max(0, value));
   const total = areas.reduce((sum, area) => sum + area, 0) || 1;
@@ -90,7 +90,7 @@ export function circlesOf(places: readonly Place[], projection: GeoProjection, s
 }
 
 /** Returns the remaining places as an SVG path with a dot for each. */
-export function dotsOf(places: readonly Place[], projection: GeoProjection): string {
+export function placeDots(places: readonly MapPlace[], projection: GeoProjection): string {
   const dots = new Set<string>();
   for (const { lat, lon } of places.slice(MOST_CIRCLES)) {
     const [x, y] = projection([lon, lat])!;
@@ -103,8 +103,8 @@ export function dotsOf(places: readonly Place[], projection: GeoProjection): str
 const REACH = 8;
 
 /** Returns the index of the circle at a point, the topmost (smallest) of several; -1 for none. */
-export function circleAt(circles: readonly Circle[], x: number, y: number): number {
-  const distance = (circle: Circle) => Math.hypot(circle.x - x, circle.y - y);
+export function circleAt(circles: readonly PlaceCircle[], x: number, y: number): number {
+  const distance = (circle: PlaceCircle) => Math.hypot(circle.x - x, circle.y - y);
   const inside = circles.findLastIndex((circle) => distance(circle) <= circle.radius);
   if (inside !== -1) return inside;
   let nearest = -1;

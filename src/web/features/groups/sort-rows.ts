@@ -2,13 +2,13 @@ import { placeOfKey } from "../../../query/places.ts";
 import type { GroupRow, Groups } from "../../parts/groups/model.ts";
 
 /** A column by name or, if null, a key by index. */
-export type Order = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };
+export type GroupOrder = { readonly column: string | null; readonly key: number; readonly isDescending: boolean };
 
 /**
  * Parses the order of an address: a column's name or a key's number, `1` for the first; a leading
  * `-` means descending. null if it names neither.
  */
-export function readOrder(written: string, groups: Pick<Groups, "columns" | "keys"> | null): Order | null {
+export function readOrder(written: string, groups: Pick<Groups, "columns" | "keys"> | null): GroupOrder | null {
   const isDescending = written.startsWith("-");
   const name = isDescending ? written.slice(1) : written;
   if (groups?.columns.includes(name) === true) return { column: name, key: 0, isDescending };
@@ -16,12 +16,12 @@ export function readOrder(written: string, groups: Pick<Groups, "columns" | "key
   return groups?.keys[key] === undefined ? null : { column: null, key, isDescending };
 }
 
-export function writeOrder({ column, key, isDescending }: Order): string {
+export function writeOrder({ column, key, isDescending }: GroupOrder): string {
   return `${isDescending ? "-" : ""}${column ?? key + 1}`;
 }
 
 /** Sorts rows by a column or a key; without an order they stay as the service sorted them. */
-export function sortRows(groups: Groups | null, order: Order | null): readonly GroupRow[] {
+export function sortRows(groups: Groups | null, order: GroupOrder | null): readonly GroupRow[] {
   const { rows, keys } = groups ?? { rows: [], keys: [] };
   if (order === null) return rows;
   const isPlace = order.column === null && keys[order.key]?.kind === "place";

@@ -5,16 +5,16 @@ import { useLayoutEffect, useMemo } from "preact/hooks";
 import type { App } from "../../state/app.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { BEGINNING } from "../../parts/query/range.ts";
-import { stepOf } from "../../parts/query/steps.ts";
+import { stepOfRange } from "../../parts/query/steps.ts";
 import type { Step } from "../../parts/query/steps.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { shortcut } from "../../parts/keys/table.ts";
 import { MenuButton } from "../../parts/controls/menu.tsx";
-import { askRun } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/ask-run.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
-import { barsQuery, columnsOf, partKeysOf } from "../../parts/histogram/bars.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
+import { barsQuery, columnsOfRange, partKeysOfColumns } from "../../parts/histogram/bars.ts";
 import type { Column, Measure } from "../../parts/histogram/bars.ts";
 import { measureItems, measureName, readMeasure, writeMeasure } from "./measure.ts";
 import type { ColumnTableProperties } from "./column-table.tsx";
@@ -46,7 +46,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
     [],
   );
   const zone = shown.value?.zone ?? run.zone;
-  const formats = useComputed(() => formatsOf(shown.value?.zone ?? search.run.value.zone));
+  const formats = useComputed(() => formatsOfZone(shown.value?.zone ?? search.run.value.zone));
   const label = `${measureName(measure)} over time`;
   const found = shown.value;
   return (
@@ -71,7 +71,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
         (isTable.value ? (
           <ColumnTable
             columns={found.columns}
-            parts={partKeysOf(found.columns, weightsOf(app, run.log))}
+            parts={partKeysOfColumns(found.columns, weightsOf(app, run.log))}
             formats={formats.value}
             measure={measureName(measure)}
             nameOf={(key) => app.classes.nameOf(run.log, key)}
@@ -96,12 +96,12 @@ async function readColumns(app: App, run: Run, measure: Measure): Promise<Shown 
     run.moments.from === BEGINNING
       ? await (await import("../../state/beginning.ts")).sinceFirstEvent(app, run)
       : run.moments;
-  const step = stepOf(moments);
+  const step = stepOfRange(moments);
   const query = barsQuery(run.query, moments, run.zone, step, measure);
   // The list reports the error of the query.
   if (query === null) return null;
-  const { body } = await askRun<GroupRecord>(app.client, run, query);
-  const columns = columnsOf(body, step, moments, run.zone, weightsOf(app, run.log), measure.kind);
+  const { body } = await sendQuery<GroupRecord>(app.client, run, query);
+  const columns = columnsOfRange(body, step, moments, run.zone, weightsOf(app, run.log), measure.kind);
   return { columns, isCount: measure.kind === "count", step, zone: run.zone };
 }
 

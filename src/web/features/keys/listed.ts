@@ -43,16 +43,16 @@ const LABELS: { readonly [Place in keyof Bound]: Readonly<Record<keyof Bound[Pla
 };
 
 /** A line of the list of shortcuts, with keys as in `Shortcut`. */
-export type Line = { readonly keys: readonly string[]; readonly label: string };
+export type ShortcutLine = { readonly keys: readonly string[]; readonly label: string };
 
 /** Keys that the focused element handles itself. */
-const OF_LIST: readonly Line[] = [
+const OF_LIST: readonly ShortcutLine[] = [
   { keys: ["ArrowUp", "ArrowDown"], label: "Move" },
   { keys: ["PageUp", "PageDown"], label: "Move by a page" },
   { keys: ["Home", "End"], label: "First, last loaded" },
   { keys: ["Enter"], label: "Open or close" },
 ];
-const OF_QUERY: readonly Line[] = [
+const OF_QUERY: readonly ShortcutLine[] = [
   { keys: ["Enter"], label: "Run" },
   { keys: ["Shift+Enter"], label: "New line" },
   { keys: ["Alt+ArrowDown"], label: "Completions" },
@@ -60,7 +60,7 @@ const OF_QUERY: readonly Line[] = [
   { keys: ["Escape"], label: "Close, cancel, then leave" },
 ];
 
-type Listed = { readonly title: string; readonly screens: readonly Screen[]; readonly lines: readonly Line[] };
+type Listed = { readonly title: string; readonly screens: readonly Screen[]; readonly lines: readonly ShortcutLine[] };
 
 const PLACES: readonly Listed[] = [
   { title: "Search", screens: ["search"], lines: linesOf("search") },
@@ -76,7 +76,7 @@ const PLACES: readonly Listed[] = [
 ];
 const EVERYWHERE = { title: "Everywhere", lines: linesOf("everywhere") };
 
-function linesOf(place: keyof Bound): readonly Line[] {
+function linesOf(place: keyof Bound): readonly ShortcutLine[] {
   const labels: Readonly<Record<string, string>> = LABELS[place];
   return Object.entries<readonly string[]>(KEYS[place]).map(([name, keys]) => ({ keys, label: labels[name]! }));
 }

@@ -1,4 +1,4 @@
-import type { Ask } from "../../parts/query/compose.ts";
+import type { EditableQuery } from "../../parts/query/compose.ts";
 import { PRESETS, isSameRange, rangeName } from "../../parts/query/range.ts";
 import type { Moments, Range } from "../../parts/query/range.ts";
 import { visibleText } from "../../parts/text/visible-text.ts";
@@ -22,7 +22,7 @@ export function valueAsText({ field, value }: TextCondition, classNameOf: (key: 
 }
 
 /** Describes what no event does: `has the source “payment”`, or the number of conditions. */
-export function wantedAsText(ask: Ask, texts: readonly TextCondition[], classNameOf: (key: string) => string): string {
+export function wantedAsText(ask: EditableQuery, texts: readonly TextCondition[], classNameOf: (key: string) => string): string {
   const [first] = texts;
   const count = ask.filters.length;
   if (count === 1 && first !== undefined) return `has the ${valueAsText(first, classNameOf)}`;

@@ -3,14 +3,14 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
-import { readAsk } from "../../parts/query/compose.ts";
+import { readQuery } from "../../parts/query/compose.ts";
 import { searchActions } from "../../state/actions/search-actions.ts";
 import { OpenedEvent, loadOpenEvent } from "../../parts/event/opened-event.tsx";
 import { shortcut } from "../../parts/keys/table.ts";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import { usePreload } from "../../parts/controls/lazy.tsx";
 import type { Run, Search } from "../../state/search.ts";
-import type { Hold, ListControl } from "../../parts/list/control.ts";
+import type { HoldReason, ListControl } from "../../parts/list/control.ts";
 import { List } from "../../parts/list/list.tsx";
 import type { Following } from "../../parts/list/following.ts";
 import { bindListKeys } from "../../parts/event/list-keys.ts";
@@ -21,7 +21,7 @@ import { useRowInAddress } from "./row-in-address.ts";
 import type { Results } from "../../state/results.ts";
 import { rowById } from "../../parts/rows/row-source.ts";
 import type { RowSource } from "../../parts/rows/row-source.ts";
-import { clockFrom, formatsOf } from "../../parts/time/moments.ts";
+import { clockFrom, formatsOfZone } from "../../parts/time/moments.ts";
 
 type EventListProperties = {
   readonly app: App;
@@ -40,7 +40,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
   const found = useRowAppearance(app, results, run);
   // Rows of a tail are in order of acceptance, so the first row's day does not apply to others.
   const appearance = useMemo(
-    () => (live === undefined ? found : { ...found, clock: clockFrom(run.moments.to, formatsOf(run.zone)) }),
+    () => (live === undefined ? found : { ...found, clock: clockFrom(run.moments.to, formatsOfZone(run.zone)) }),
     [found],
   );
   const formats = useEventFormats(app, results, run);
@@ -62,7 +62,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
     search.start();
   };
   // The query's own SORT takes precedence, so a button would have no effect.
-  const isSorted = useMemo(() => readAsk(run.query)?.clauses.has("sort") === true, [run.query]);
+  const isSorted = useMemo(() => readQuery(run.query)?.clauses.has("sort") === true, [run.query]);
   useLayoutEffect(() => {
     const press = () => document.querySelector<HTMLElement>("#list > .head .cols button")?.click();
     return app.shortcuts.bind([
@@ -102,7 +102,7 @@ export function EventList({ app, search, results, run, source, end, live }: Even
           onRelease: live.release,
           follow: live.follow,
           gaps: live.gaps,
-          onHold: (reason: Hold) => {
+          onHold: (reason: HoldReason) => {
             const view = control.current?.view;
             const isAtEnd = (growsAtTop ? view?.isAtTop : view?.isAtBottom) === true;
             if (reason !== "scrolled" || !isAtEnd) live.hold(reason);

@@ -2,14 +2,14 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
-import { momentOf } from "../../parts/api/types.ts";
+import { faultMessage } from "../../parts/api/client.ts";
+import { parseMoment } from "../../parts/api/types.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
 import type { Results } from "../../state/results.ts";
 import { Message } from "../../parts/controls/message.tsx";
 import type { Search } from "../../state/search.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import { GoneEvent, isGone } from "../../state/faults/gone-event.tsx";
 
 export type MissingEventProperties = {
@@ -32,20 +32,20 @@ export function MissingEvent({ app, search, results, id }: MissingEventPropertie
   };
   useEffect(read, []);
   const { zone } = search.run.value;
-  const formats = useMemo(() => formatsOf(zone), [zone]);
+  const formats = useMemo(() => formatsOfZone(zone), [zone]);
   if (isGone(fault.value)) return <GoneEvent app={app} search={search} id={id} />;
   const title = "The event of the link is not in this list";
   if (fault.value !== null) {
     return (
       <div class="pad">
         <Message kind="warn" title={title} actions={[{ label: "Try again", act: read }]}>
-          {`Whether it is gone is not known: ${messageOf(fault.value)}.`}
+          {`Whether it is gone is not known: ${faultMessage(fault.value)}.`}
         </Message>
       </div>
     );
   }
   if (event.value === null) return null;
-  const moment = momentOf(event.value.created);
+  const moment = parseMoment(event.value.created);
   const showContext = () => {
     results.contextTop = null;
     app.location.go({ screen: "context", part: id, parameters: app.location.place.peek().parameters });

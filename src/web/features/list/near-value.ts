@@ -1,7 +1,7 @@
 import { fold } from "../../../events/text.ts";
 import { nearest } from "../../../query/fault.ts";
-import { readAsk, toggle } from "../../parts/query/compose.ts";
-import type { Ask, Filter } from "../../parts/query/compose.ts";
+import { readQuery, toggleChoice } from "../../parts/query/compose.ts";
+import type { EditableQuery, Filter } from "../../parts/query/compose.ts";
 import { writeSelection } from "../../parts/query/choices.ts";
 import { replaced } from "../../parts/query/pieces.ts";
 import { isPlainNumber } from "../../parts/query/print.ts";
@@ -13,7 +13,7 @@ export type TextCondition = { readonly filter: Filter; readonly field: string; r
 const NOT_ASKED = new Set(["text", "link", "hash", "id", "value", "pattern"]);
 
 /** Returns the conditions of a query that require one exact text of a field. */
-export function textConditions({ filters }: Ask): readonly TextCondition[] {
+export function textConditions({ filters }: EditableQuery): readonly TextCondition[] {
   return filters.flatMap((filter) => {
     const { selection } = filter;
     const [value, ...others] = selection?.choices ?? [];
@@ -43,10 +43,10 @@ export function nearValue(value: string, values: readonly string[]): string | nu
 }
 
 /** Replaces the value of a condition; the rest stays as typed. */
-export function withValue(ask: Ask, { filter, field, value }: TextCondition, other: string): string {
+export function withValue(ask: EditableQuery, { filter, field, value }: TextCondition, other: string): string {
   if (filter.tree !== null) {
     return replaced(ask.text, filter.span, writeSelection({ field, isNot: false, choices: [other] }));
   }
-  const rest = readAsk(toggle(ask, field, value));
-  return rest === null ? ask.text : toggle(rest, field, other);
+  const rest = readQuery(toggleChoice(ask, field, value));
+  return rest === null ? ask.text : toggleChoice(rest, field, other);
 }

@@ -3,19 +3,19 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
-import { readAsk } from "../../parts/query/compose.ts";
-import { eventsOf } from "../../parts/query/groups.ts";
+import { readQuery } from "../../parts/query/compose.ts";
+import { eventsQuery } from "../../parts/query/groups.ts";
 import { hasOwnRange } from "../../parts/query/range.ts";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import type { MessageAction } from "../../parts/controls/message.tsx";
 import { STANDARD_QUERY } from "../../state/search.ts";
 import type { Run, Search } from "../../state/search.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import { rangeAsText, valueAsText, wantedAsText } from "./empty-text.ts";
 import { textConditions, withValue } from "./near-value.ts";
 import { longerRange } from "../../state/faults/other-ranges.ts";
 import { readNear, readNewest } from "./read-fixes.ts";
-import type { Near } from "./read-fixes.ts";
+import type { NearValue } from "./read-fixes.ts";
 import "../../css/blank.css";
 
 export type NothingFoundProperties = {
@@ -26,13 +26,13 @@ export type NothingFoundProperties = {
 };
 
 /** Suggestions; undefined until known. */
-type Fixes = { readonly near: Near | null | undefined; readonly newest: number | null | undefined };
+type Fixes = { readonly near: NearValue | null | undefined; readonly newest: number | null | undefined };
 
 /** Explains an empty list, and offers the nearest query or range that finds events. */
 export function NothingFound({ app, search, run }: NothingFoundProperties): JSX.Element {
   const fixes = useFixes(app, run);
-  const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
-  const ask = useMemo(() => eventsOf(run.typed), [run.typed]);
+  const formats = useMemo(() => formatsOfZone(run.zone), [run.zone]);
+  const ask = useMemo(() => eventsQuery(run.typed), [run.typed]);
   const { near, newest } = fixes;
   const classNameOf = (key: string) => app.classes.nameOf(run.log, key);
   const isOwnRange = ask !== null && hasOwnRange(ask);
@@ -48,7 +48,7 @@ export function NothingFound({ app, search, run }: NothingFoundProperties): JSX.
   if (near) {
     lines.push(`The log has a ${valueAsText({ ...near.condition, value: near.value }, classNameOf)}.`);
     const use = () => {
-      const typed = readAsk(run.typed);
+      const typed = readQuery(run.typed);
       const condition = typed === null ? undefined : textConditions(typed).find(isSameCondition(near));
       if (typed !== null && condition !== undefined) search.query.value = withValue(typed, condition, near.value);
     };
@@ -85,7 +85,7 @@ export function NothingFound({ app, search, run }: NothingFoundProperties): JSX.
   );
 }
 
-function isSameCondition({ condition }: Near): (other: { field: string; value: string }) => boolean {
+function isSameCondition({ condition }: NearValue): (other: { field: string; value: string }) => boolean {
   return ({ field, value }) => field === condition.field && value === condition.value;
 }
 

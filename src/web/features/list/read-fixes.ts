@@ -1,16 +1,16 @@
 import { DAY_MS } from "../../../query/calendar.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
-import { momentOf } from "../../parts/api/types.ts";
+import { parseMoment } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { eventsOf, within } from "../../parts/query/groups.ts";
+import { eventsQuery, within } from "../../parts/query/groups.ts";
 import { BEGINNING, hasOwnRange } from "../../parts/query/range.ts";
-import { askRun } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/ask-run.ts";
 import type { Run } from "../../state/search.ts";
 import { nearValue, textConditions } from "./near-value.ts";
 import type { TextCondition } from "./near-value.ts";
 
 /** An existing value similar to a requested one that no event has. */
-export type Near = { readonly condition: TextCondition; readonly value: string };
+export type NearValue = { readonly condition: TextCondition; readonly value: string };
 
 type Asked = Pick<Run, "log" | "query" | "moments" | "zone">;
 type Field = { readonly name: string; readonly values: readonly { readonly value: string }[] };
@@ -22,8 +22,8 @@ const MOST_VALUES = 100;
 const MOST_CONDITIONS = 3;
 
 /** Returns the value that a condition probably meant; null if none is similar. @throws ApiFault */
-export async function readNear({ client, classes }: App, run: Asked, signal: AbortSignal): Promise<Near | null> {
-  const ask = eventsOf(run.query);
+export async function readNear({ client, classes }: App, run: Asked, signal: AbortSignal): Promise<NearValue | null> {
+  const ask = eventsQuery(run.query);
   const conditions = ask === null ? [] : textConditions(ask).slice(0, MOST_CONDITIONS);
   const { from, to } = run.moments;
   const valuesOf = async (field: string): Promise<readonly string[]> => {
@@ -42,13 +42,13 @@ export async function readNear({ client, classes }: App, run: Asked, signal: Abo
 
 /** Returns the newest event's time in any range; null if there is none. @throws ApiFault */
 export async function readNewest({ client }: App, run: Asked, signal: AbortSignal): Promise<number | null> {
-  const ask = eventsOf(run.query);
+  const ask = eventsQuery(run.query);
   if (ask === null || hasOwnRange(ask)) return null;
   const newest = [
     ["sort", "SORT created DESC"],
     ["take", "TAKE 1"],
   ] as const;
   const query = within(ask, newest, { from: BEGINNING, to: Date.now() }, run.zone);
-  const { body } = await askRun<EventRecord>(client, { ...run, signal }, query);
-  return body[0] === undefined ? null : momentOf(body[0].created);
+  const { body } = await sendQuery<EventRecord>(client, { ...run, signal }, query);
+  return body[0] === undefined ? null : parseMoment(body[0].created);
 }

@@ -1,9 +1,9 @@
 import { ApiFault } from "../../parts/api/client.ts";
-import { momentOf } from "../../parts/api/types.ts";
+import { parseMoment } from "../../parts/api/types.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { eventsOf, within } from "../../parts/query/groups.ts";
-import { askRun } from "../../state/ask-run.ts";
+import { eventsQuery, within } from "../../parts/query/groups.ts";
+import { sendQuery } from "../../state/ask-run.ts";
 import type { Run } from "../../state/search.ts";
 import { listQuestion } from "../../parts/rows/question.ts";
 
@@ -20,19 +20,19 @@ export async function seekEvent({ client }: App, run: Run, id: string): Promise<
   const { from, to } = run.moments;
   if (created < from || created >= to) return "outside";
   const { order, ownSort } = listQuestion(run.query, run.moments, run.order);
-  const ask = eventsOf(run.query);
+  const ask = eventsQuery(run.query);
   // In a list sorted otherwise, the time does not determine the position.
   if (ask === null || ownSort !== null) return "near";
   const before = order === "desc" ? { from: created, to } : { from, to: created + 1 };
   const query = within(ask, [["columns", "COLUMNS(COUNT)"]], before, run.zone);
-  const { body } = await askRun<{ readonly count: string }>(client, run, query);
+  const { body } = await sendQuery<{ readonly count: string }>(client, run, query);
   return Number(body[0]?.count ?? 0) > NEAR ? "far" : "near";
 }
 
 async function momentOfEvent(client: App["client"], { log, signal }: Run, id: string): Promise<number | null> {
   try {
     const { body } = await client.ask<EventRecord>(`/1/logs/${log}/events/${encodeURIComponent(id)}`, { signal });
-    return momentOf(body.created);
+    return parseMoment(body.created);
   } catch (fault) {
     if (fault instanceof ApiFault && fault.code === "event_not_found") return null;
     throw fault;

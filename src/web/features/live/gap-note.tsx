@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import { Message } from "../../parts/controls/message.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import type { Skipped } from "../../state/live/live-rows.ts";
@@ -29,7 +29,7 @@ export function GapNote({ live: { rows, tail }, gap, clock }: GapProperties): JS
       title={`${count} events were skipped between ${moment(gap.after)} and ${moment(gap.before)}`}
       actions={isLoading ? [] : [{ label: "Load them", act: load }]}
     >
-      {typeof state.value === "object" ? `They could not be loaded: ${messageOf(state.value.fault)}.` : WORDS}
+      {typeof state.value === "object" ? `They could not be loaded: ${faultMessage(state.value.fault)}.` : WORDS}
       {isLoading && " Loading…"}
     </Message>
   );

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import type { Live } from "../../state/live/live.ts";
 import { liveText } from "./text.ts";
@@ -23,7 +23,7 @@ export function LiveBar({ live, onStop }: LiveBarProperties): JSX.Element {
     pause,
     waiting: rows.waiting.value,
     now_ms,
-    explain: (fault) => `${messageOf(fault)}.`,
+    explain: (fault) => `${faultMessage(fault)}.`,
   });
   return (
     <div class="live">

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
 
 import { shortcut } from "../../parts/keys/table.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import type { Following } from "../../parts/list/following.ts";
 import type { Live } from "../../state/live/live.ts";
 import type { ResultListProperties } from "../../state/results.ts";
@@ -26,7 +26,7 @@ export function LiveView({ app, search, results, renderList }: LiveViewPropertie
   }, []);
   const { tail, rows, run } = live;
   useEffect(() => results.followed(live, () => app.location.place.peek().screen === "context"), []);
-  const moments = useMemo(() => formatsOf(run.zone), [run.zone]);
+  const moments = useMemo(() => formatsOfZone(run.zone), [run.zone]);
   const gaps = useComputed(() => {
     const isDescending = run.order === "desc";
     return new Map(

@@ -1,6 +1,6 @@
 import type { Client } from "../../parts/api/client.ts";
-import { countsOf } from "./marked.ts";
-import type { Count, MarkedEvent, Narrowing } from "./marked.ts";
+import { valueCounts } from "./marked.ts";
+import type { ValueCount, MarkedEvent, Narrowing } from "./marked.ts";
 
 /** Counts an account's bookmarks or unread alerts, of a log and class or all. @throws ApiFault */
 export async function countMarked(client: Client, kind: "alerts" | "bookmarks", by: Narrowing): Promise<number> {
@@ -16,7 +16,7 @@ export async function countMarked(client: Client, kind: "alerts" | "bookmarks", 
   return Number(headers.get("X-Total-Count") ?? 0);
 }
 
-export type Counts = Readonly<Record<keyof Narrowing, readonly Count[]>> & {
+export type MarkedCounts = Readonly<Record<keyof Narrowing, readonly ValueCount[]>> & {
   /** Number of events in the narrowed list. */
   readonly shown: number;
 };
@@ -30,10 +30,10 @@ export async function countEach(
   kind: "alerts" | "bookmarks",
   events: readonly MarkedEvent[],
   by: Narrowing,
-): Promise<Counts> {
+): Promise<MarkedCounts> {
   const countValues = (field: keyof Narrowing) =>
     Promise.all(
-      countsOf(events, field, by).map(async ({ value }) => ({
+      valueCounts(events, field, by).map(async ({ value }) => ({
         value,
         count: await countMarked(client, kind, { ...by, [field]: value }),
       })),

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { MarkedEvent } from "./marked.ts";
 import type { MarkedPage } from "./read-marked.ts";
 
@@ -48,7 +48,7 @@ export class MarkedEvents {
       this.#show(page);
       this.#fault.value = null;
     } catch (error) {
-      if (reading === this.#reading) this.#fault.value = messageOf(error);
+      if (reading === this.#reading) this.#fault.value = faultMessage(error);
     }
   }
 

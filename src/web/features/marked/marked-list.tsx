@@ -6,16 +6,16 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { App } from "../../state/app.ts";
 import type { EventActions, EventFormats, OpenEventProperties } from "../../parts/event/event-actions.ts";
 import { OpenStates } from "../../parts/event/memory.ts";
-import { Pieces } from "../../parts/text/pieces.tsx";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { TextPieces } from "../../parts/text/pieces.tsx";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import { shownLevel } from "../../parts/rows/row.ts";
 import { cutText } from "../../parts/text/visible-text.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { lazy } from "../../parts/controls/lazy.tsx";
-import { zoneOf } from "../../state/preferences.ts";
+import { preferredZone } from "../../state/preferences.ts";
 import { bookmarksByLog, markedActions } from "./marked-actions.ts";
 import { byDay } from "./marked.ts";
-import type { MarkedEvent, TakeOut } from "./marked.ts";
+import type { MarkedEvent, RemovalAction } from "./marked.ts";
 import { useListKeys } from "./use-list-keys.ts";
 import { useStillRows } from "./use-still-rows.ts";
 import "../../css/marks.css";
@@ -28,7 +28,7 @@ export type MarkedListProperties = {
   readonly label: string;
   /** The row that has the focus or had it last. */
   readonly current: Signal<string | null>;
-  readonly takeOut: TakeOut;
+  readonly takeOut: RemovalAction;
 };
 
 /** Events of several logs, grouped by day. Each opens in place. */
@@ -37,8 +37,8 @@ export function MarkedList({ app, events, label, current, takeOut }: MarkedListP
   const root = useRef<HTMLDivElement>(null);
   const states = useMemo(() => new OpenStates(), []);
   const bookmarks = useMemo(() => bookmarksByLog(app), []);
-  const zone = zoneOf(app.preferences.now.value);
-  const moments = useMemo(() => formatsOf(zone), [zone]);
+  const zone = preferredZone(app.preferences.now.value);
+  const moments = useMemo(() => formatsOfZone(zone), [zone]);
   const toggle = (id: string) => {
     opened.value = opened.value.has(id)
       ? new Set([...opened.value].filter((each) => each !== id))
@@ -137,7 +137,7 @@ type RowProperties = {
   readonly isOpen: boolean;
   readonly onToggle: () => void;
   readonly onFocus: () => void;
-  readonly takeOut: TakeOut;
+  readonly takeOut: RemovalAction;
   readonly children: () => JSX.Element;
 };
 
@@ -179,10 +179,10 @@ function Row(properties: RowProperties): JSX.Element {
           {event.log}
         </span>
         <span role="gridcell" class="s" data-log={event.log}>
-          <Pieces text={event.source} />
+          <TextPieces text={event.source} />
         </span>
         <span role="gridcell" class="x">
-          <Pieces text={cutText(event.text)} />
+          <TextPieces text={cutText(event.text)} />
         </span>
         <span role="gridcell" class="ack">
           <button

@@ -1,17 +1,17 @@
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { Shortcut } from "../../parts/keys/registry.ts";
-import { rowOf } from "../../parts/rows/row.ts";
+import { rowOfRecord } from "../../parts/rows/row.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
 
 /** An event of a list across logs. */
 export type MarkedEvent = EventRow & { readonly log: string };
 
-export function markedOf(record: EventRecord): MarkedEvent {
-  return { ...rowOf(record), log: record.log };
+export function markedOfRecord(record: EventRecord): MarkedEvent {
+  return { ...rowOfRecord(record), log: record.log };
 }
 
 /** The action that removes an event from the list. */
-export type TakeOut = {
+export type RemovalAction = {
   readonly icon: "tick" | "bookmark";
   readonly label: string;
   readonly key: string;
@@ -28,10 +28,10 @@ export function narrowed(events: readonly MarkedEvent[], by: Narrowing): readonl
   );
 }
 
-export type Count = { readonly value: string; readonly count: number };
+export type ValueCount = { readonly value: string; readonly count: number };
 
 /** Counts the values of a field under the other field's narrowing, most frequent first. */
-export function countsOf(events: readonly MarkedEvent[], field: keyof Narrowing, by: Narrowing): readonly Count[] {
+export function valueCounts(events: readonly MarkedEvent[], field: keyof Narrowing, by: Narrowing): readonly ValueCount[] {
   const counts = new Map<string, number>();
   for (const { [field]: value } of narrowed(events, { ...by, [field]: null }))
     if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -43,10 +43,10 @@ export function countsOf(events: readonly MarkedEvent[], field: keyof Narrowing,
   );
 }
 
-export type Day = { readonly day: string; readonly events: readonly MarkedEvent[] };
+export type MarkedDay = { readonly day: string; readonly events: readonly MarkedEvent[] };
 
 /** Groups events by day, in their order. @param dayOf returns the day of a moment in words */
-export function byDay(events: readonly MarkedEvent[], dayOf: (ms: number) => string): readonly Day[] {
+export function byDay(events: readonly MarkedEvent[], dayOf: (ms: number) => string): readonly MarkedDay[] {
   const days: { day: string; events: MarkedEvent[] }[] = [];
   for (const event of events) {
     const day = dayOf(event.created);
@@ -58,7 +58,7 @@ export function byDay(events: readonly MarkedEvent[], dayOf: (ms: number) => str
 }
 
 /** Returns the event to select after one is removed: the next, else the previous one. */
-export function successorOf(events: readonly MarkedEvent[], id: string): string | null {
+export function successorId(events: readonly MarkedEvent[], id: string): string | null {
   const index = events.findIndex((event) => event.id === id);
   return (events[index + 1] ?? events[index - 1])?.id ?? null;
 }
@@ -71,10 +71,10 @@ export function isPrecededByNew(events: readonly MarkedEvent[], before: readonly
 }
 
 /** The event that a step starts from. */
-export type From = { readonly id: string; readonly created: number } | null;
+export type StepStart = { readonly id: string; readonly created: number } | null;
 
 /** Returns the bookmark a step away, newest first: older by 1, newer by -1; null at the ends. */
-export function bookmarkBeside(bookmarks: readonly MarkedEvent[], from: From, step: 1 | -1): MarkedEvent | null {
+export function bookmarkBeside(bookmarks: readonly MarkedEvent[], from: StepStart, step: 1 | -1): MarkedEvent | null {
   if (from === null) return (step === 1 ? bookmarks[0] : bookmarks.at(-1)) ?? null;
   const isOlder = ({ created, id }: MarkedEvent) =>
     created < from.created || (created === from.created && id < from.id);

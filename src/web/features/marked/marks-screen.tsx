@@ -7,13 +7,13 @@ import type { App } from "../../state/app.ts";
 import { Message } from "../../parts/controls/message.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import { countEach } from "./count-marked.ts";
-import type { Counts } from "./count-marked.ts";
+import type { MarkedCounts } from "./count-marked.ts";
 import type { MarkedEvents } from "./marked-events.ts";
 import { MarkedList } from "./marked-list.tsx";
 import { narrowed } from "./marked.ts";
-import type { MarkedEvent, Narrowing, TakeOut } from "./marked.ts";
+import type { MarkedEvent, Narrowing, RemovalAction } from "./marked.ts";
 import { Narrow } from "./narrow.tsx";
-import { narrowingOf } from "./use-marked.ts";
+import { narrowingInAddress } from "./use-marked.ts";
 import "../../css/marks.css";
 import "../../css/blank.css";
 
@@ -27,16 +27,16 @@ type MarksScreenProperties = {
   readonly countText: (count: number) => string;
   readonly label: string;
   readonly current: Signal<string | null>;
-  readonly takeOut: TakeOut;
+  readonly takeOut: RemovalAction;
   /** Actions on all events shown. */
   readonly actions?: ComponentChildren;
   readonly empty: JSX.Element;
 };
 
 /** A screen with events of all logs: narrowing, count and list. */
-export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
+export function MarkedView(properties: MarksScreenProperties): JSX.Element {
   const { app, marked, name, countText, label, current, takeOut, actions, empty } = properties;
-  const by = narrowingOf(app);
+  const by = narrowingInAddress(app);
   const events = marked.events.value;
   const shown = narrowed(events ?? [], by);
   const isNarrowed = by.log !== null || by.class !== null;
@@ -85,8 +85,8 @@ export function MarksScreen(properties: MarksScreenProperties): JSX.Element {
 }
 
 /** Returns exact counts if not all events are loaded; null until known, or if all are. */
-function useCounts({ app, marked, kind }: MarksScreenProperties, by: Narrowing): Counts | null {
-  const counts = useSignal<Counts | null>(null);
+function useCounts({ app, marked, kind }: MarksScreenProperties, by: Narrowing): MarkedCounts | null {
+  const counts = useSignal<MarkedCounts | null>(null);
   const events = marked.events.value;
   const total = marked.total.value;
   useEffect(() => {

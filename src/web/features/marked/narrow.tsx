@@ -4,9 +4,9 @@ import type { App } from "../../state/app.ts";
 import { Name } from "../../parts/text/pieces.tsx";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
-import type { Counts } from "./count-marked.ts";
-import { countsOf } from "./marked.ts";
-import type { Count, MarkedEvent, Narrowing } from "./marked.ts";
+import type { MarkedCounts } from "./count-marked.ts";
+import { valueCounts } from "./marked.ts";
+import type { ValueCount, MarkedEvent, Narrowing } from "./marked.ts";
 import "../../css/facets.css";
 
 type NarrowProperties = {
@@ -14,7 +14,7 @@ type NarrowProperties = {
   readonly events: readonly MarkedEvent[];
   readonly by: Narrowing;
   /** Exact counts if not all events are loaded; null if they are, or the counts are unknown. */
-  readonly counts: Counts | null;
+  readonly counts: MarkedCounts | null;
   /** Whether all events are loaded, so that they can be counted here. */
   readonly isWhole: boolean;
 };
@@ -27,7 +27,7 @@ export function Narrow({ app, events, by, counts: exact, isWhole }: NarrowProper
         <h2>Narrow</h2>
       </header>
       {(["log", "class"] as const).map((field) => {
-        const counts = exact?.[field] ?? countsOf(events, field, by);
+        const counts = exact?.[field] ?? valueCounts(events, field, by);
         return (
           <section key={field} class="facet">
             <h3 class="plain">
@@ -57,7 +57,7 @@ type ValueProperties = {
   readonly app: App;
   readonly field: keyof Narrowing;
   readonly by: Narrowing;
-  readonly shown: Count;
+  readonly shown: ValueCount;
   readonly events: readonly MarkedEvent[];
   /** Whether the count covers all events. */
   readonly isCounted: boolean;

@@ -1,6 +1,6 @@
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { Client } from "../../parts/api/client.ts";
-import { markedOf } from "./marked.ts";
+import { markedOfRecord } from "./marked.ts";
 import type { MarkedEvent } from "./marked.ts";
 
 export type MarkedPage = {
@@ -30,7 +30,7 @@ export async function readMarked(
     },
   });
   const known = new Set(after.map(({ id }) => id));
-  const events = [...after, ...body.map(markedOf).filter(({ id }) => !known.has(id))];
+  const events = [...after, ...body.map(markedOfRecord).filter(({ id }) => !known.has(id))];
   return { events, total: last === undefined ? Number(headers.get("X-Total-Count") ?? events.length) : NaN };
 }
 
@@ -48,6 +48,6 @@ export async function readBookmarksBeside(
       created: moment === null ? undefined : step === 1 ? `:${moment + 1}` : `${moment}:`,
     },
   });
-  const events = body.map(markedOf);
+  const events = body.map(markedOfRecord);
   return step === 1 ? events : events.toReversed();
 }

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { App } from "../../state/app.ts";
 import type { EventActions } from "../../parts/event/event-actions.ts";
 import { bindListKeys } from "../../parts/event/list-keys.ts";
-import type { MarkedEvent, TakeOut } from "./marked.ts";
+import type { MarkedEvent, RemovalAction } from "./marked.ts";
 
 type Keys = {
   readonly app: App;
@@ -14,7 +14,7 @@ type Keys = {
   readonly opened: Signal<ReadonlySet<string>>;
   readonly toggle: (id: string) => void;
   readonly actionsOf: (event: MarkedEvent) => EventActions;
-  readonly takeOut: TakeOut;
+  readonly takeOut: RemovalAction;
 };
 
 const PAGE_ROWS = 10;

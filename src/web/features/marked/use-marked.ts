@@ -13,7 +13,7 @@ export function useMarked({ client }: App, kind: "alerts" | "bookmarks", version
 }
 
 /** Returns how the address narrows a list across logs. */
-export function narrowingOf({ location }: App): Narrowing {
+export function narrowingInAddress({ location }: App): Narrowing {
   const { parameters } = location.place.value;
   return { log: parameters.get("log") ?? null, class: parameters.get("class") ?? null };
 }

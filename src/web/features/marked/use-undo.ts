@@ -1,15 +1,15 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
 
 /** A finished action: its confirmation message, and the call that undoes it. */
-export type Done = { readonly words: string; readonly undo: () => Promise<unknown> };
+export type UndoableChange = { readonly words: string; readonly undo: () => Promise<unknown> };
 
 /** An action that can be undone. */
 export type Undoable = {
-  readonly work: () => Promise<Done>;
+  readonly work: () => Promise<UndoableChange>;
   /** The error message without its reason, which follows a colon. */
   readonly failed: string;
   /** Called when the action, or its undoing, is over. */
@@ -30,13 +30,13 @@ export function useUndo({ shortcuts, toaster }: App, place: "inbox" | "bookmarks
       const { words, undo: takeBack } = await work();
       const back = (): void => {
         takeBack()
-          .catch((fault: unknown) => toaster.show(`Not taken back: ${messageOf(fault)}`))
+          .catch((fault: unknown) => toaster.show(`Not taken back: ${faultMessage(fault)}`))
           .finally(changed);
       };
       if (isUnwanted) back();
       else toaster.show(words, back);
     } catch (fault) {
-      toaster.show(`${failed}: ${messageOf(fault)}`);
+      toaster.show(`${failed}: ${faultMessage(fault)}`);
     }
     if (undo.current === whileWorking) undo.current = () => toaster.now.peek()?.undo?.();
     changed();

@@ -1,19 +1,19 @@
 import type { JSX } from "preact";
 
 import type { App } from "../../state/app.ts";
-import { allBut, only, readAsk } from "../../parts/query/compose.ts";
+import { excludeChoice, onlyChoice, readQuery } from "../../parts/query/compose.ts";
 import { BEGINNING } from "../../parts/query/range.ts";
-import { stepBeside, stepOf } from "../../parts/query/steps.ts";
-import { Pieces } from "../../parts/text/pieces.tsx";
+import { stepBeside, stepOfRange } from "../../parts/query/steps.ts";
+import { TextPieces } from "../../parts/text/pieces.tsx";
 import { Spark } from "../../parts/groups/lines.tsx";
-import { groupsOf } from "../../parts/groups/model.ts";
+import { groupsOfRecords } from "../../parts/groups/model.ts";
 import type { GroupRow, Groups } from "../../parts/groups/model.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { cutText } from "../../parts/text/visible-text.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
-import { countOf, formatNumber } from "../../parts/text/numbers.ts";
+import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { ReadingLine, ReadingState } from "../../state/faults/reading-state.tsx";
-import { askRun } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/ask-run.ts";
 import { sinceFirstEvent } from "../../state/beginning.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
@@ -55,8 +55,8 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
     );
   const { rows, total } = found.value;
   const byPattern = new Map(courses.value?.rows.map((row) => [row.keys[0] ?? "", row] as const));
-  const choose = (by: typeof only, pattern: string) => {
-    const ask = readAsk(search.query.value);
+  const choose = (by: typeof onlyChoice, pattern: string) => {
+    const ask = readQuery(search.query.value);
     if (ask === null) return;
     search.query.value = by(ask, "pattern", pattern);
     search.start();
@@ -102,10 +102,10 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
                 <td class="act">
                   {row.pattern.length < MOST_CHARACTERS && (
                     <>
-                      <button class="quiet" type="button" onClick={() => choose(only, row.pattern)}>
+                      <button class="quiet" type="button" onClick={() => choose(onlyChoice, row.pattern)}>
                         Only
                       </button>
-                      <button class="quiet" type="button" onClick={() => choose(allBut, row.pattern)}>
+                      <button class="quiet" type="button" onClick={() => choose(excludeChoice, row.pattern)}>
                         All but
                       </button>
                     </>
@@ -128,7 +128,7 @@ function ClassCell({ row, nameOf }: { row: PatternRow; nameOf: (key: string) => 
   const { count, classed, classes } = row;
   const isOfAll = classes === 1 && classed === count;
   const words = classText(row, nameOf);
-  const title = `${formatNumber(classed)} of ${countOf(count, "event")} ${classed === 1 ? "has" : "have"} a class`;
+  const title = `${formatNumber(classed)} of ${countWithNoun(count, "event")} ${classed === 1 ? "has" : "have"} a class`;
   return (
     <td
       class={isOfAll ? "kcell" : "kcell note"}
@@ -147,10 +147,10 @@ function PatternText({ pattern }: { pattern: string }): JSX.Element {
       {piecesOfPattern(cutText(pattern)).map(({ text, varies }) =>
         varies ? (
           <i>
-            <Pieces text={text} />
+            <TextPieces text={text} />
           </i>
         ) : (
-          <Pieces text={text} />
+          <TextPieces text={text} />
         ),
       )}
     </>
@@ -164,7 +164,7 @@ function Course({ row, courses }: { row: GroupRow | undefined; courses: Groups |
 async function readPatterns({ client }: App, run: Run): Promise<Patterns | null> {
   const queries = patternQueries(run.query, run.moments, run.zone);
   if (queries === null) return null;
-  const ask = (query: string) => askRun<GroupRecord>(client, run, query);
+  const ask = (query: string) => sendQuery<GroupRecord>(client, run, query);
   const [patterns, total] = await Promise.all([ask(queries.patterns), ask(queries.total)]);
   return {
     rows: patterns.body.map(patternRowOf),
@@ -175,12 +175,12 @@ async function readPatterns({ client }: App, run: Run): Promise<Patterns | null>
 async function readCourses(app: App, run: Run, found: Patterns | null): Promise<Groups | null> {
   if (found === null) return null;
   const moments = run.moments.from === BEGINNING ? await sinceFirstEvent(app, run) : run.moments;
-  const step = stepBeside(stepOf(moments), COARSER);
+  const step = stepBeside(stepOfRange(moments), COARSER);
   const patterns = found.rows.map(({ pattern }) => pattern);
   const query = courseQuery(run.query, patterns, step, moments, run.zone);
   if (query === null) return null;
-  const { body } = await askRun<GroupRecord>(app.client, run, query);
-  return groupsOf(
+  const { body } = await sendQuery<GroupRecord>(app.client, run, query);
+  return groupsOfRecords(
     [
       { kind: "field", name: "pattern" },
       { kind: "time", name: step.name, step },

@@ -1,10 +1,10 @@
-import { readAsk, withCondition } from "../../parts/query/compose.ts";
-import { eventsOf, within } from "../../parts/query/groups.ts";
+import { readQuery, withCondition } from "../../parts/query/compose.ts";
+import { eventsQuery, within } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { writeString } from "../../parts/query/print.ts";
 import type { Moments } from "../../parts/query/range.ts";
 import type { Step } from "../../parts/query/steps.ts";
-import { countOf } from "../../parts/text/numbers.ts";
+import { countWithNoun } from "../../parts/text/numbers.ts";
 
 /** Most patterns listed; the count above the list gives their total. */
 export const MOST_PATTERNS = 200;
@@ -13,7 +13,7 @@ export const MOST_CHARACTERS = 3_000;
 
 /** Returns the queries of the list of patterns; null if the query has a fault. */
 export function patternQueries(text: string, moments: Moments, zone: string) {
-  const events = eventsOf(text);
+  const events = eventsQuery(text);
   if (events === null) return null;
   return {
     patterns: within(
@@ -59,7 +59,7 @@ export function patternRowOf(record: GroupRecord): PatternRow {
 /** Describes the classes of a pattern, with the share of classified events; "" without any. */
 export function classText(row: PatternRow, nameOf: (key: string) => string): string {
   if (row.classed === 0) return "";
-  const name = row.classes > 1 ? countOf(row.classes, "class", "classes") : nameOf(row.class);
+  const name = row.classes > 1 ? countWithNoun(row.classes, "class", "classes") : nameOf(row.class);
   if (row.classed >= row.count) return name;
   const percent = Math.floor((100 * row.classed) / row.count);
   return `${name}, ${percent === 0 ? "under 1" : percent} %`;
@@ -73,7 +73,7 @@ export function courseQuery(
   moments: Moments,
   zone: string,
 ): string | null {
-  const events = eventsOf(text);
+  const events = eventsQuery(text);
   let room = MOST_CHARACTERS - text.length;
   const named: string[] = [];
   for (const pattern of patterns) {
@@ -84,7 +84,7 @@ export function courseQuery(
     named.push(written);
   }
   const some =
-    events === null || named.length === 0 ? null : readAsk(withCondition(events, `pattern IN (${named.join(", ")})`));
+    events === null || named.length === 0 ? null : readQuery(withCondition(events, `pattern IN (${named.join(", ")})`));
   if (some === null) return null;
   return within(
     some,

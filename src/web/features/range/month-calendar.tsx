@@ -3,8 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { Icon } from "../../parts/controls/icons.tsx";
-import { isSameDay, isoDay, plusDays, plusMonths, weeksOf } from "./calendar.ts";
-import type { Day } from "./calendar.ts";
+import { isSameDay, isoDay, plusDays, plusMonths, weeksOfMonth } from "./calendar.ts";
+import type { CalendarDay } from "./calendar.ts";
 
 const MONTHS = "January February March April May June July August September October November December".split(" ");
 const WEEKDAYS = [
@@ -17,7 +17,7 @@ const WEEKDAYS = [
   ["Su", "Sunday"],
 ] as const;
 
-type Days = { readonly first: Day; readonly last: Day };
+type Days = { readonly first: CalendarDay; readonly last: CalendarDay };
 
 /** A month of days. One press chooses a day, a second later one all days from one to the other. */
 export function MonthCalendar({
@@ -26,19 +26,19 @@ export function MonthCalendar({
   onChoose,
 }: {
   chosen: Days | null;
-  today: Day;
-  onChoose: (first: Day, last: Day) => void;
+  today: CalendarDay;
+  onChoose: (first: CalendarDay, last: CalendarDay) => void;
 }): JSX.Element {
   const at = useSignal(chosen?.last ?? today);
   /** The day of the first of two presses. */
-  const begun = useSignal<Day | null>(null);
+  const begun = useSignal<CalendarDay | null>(null);
   const table = useRef<HTMLTableElement>(null);
   const movesFocus = useRef(false);
   useEffect(() => {
     if (movesFocus.current) table.current?.querySelector<HTMLElement>("[tabindex='0']")?.focus();
     movesFocus.current = false;
   }, [at.value]);
-  const press = (day: Day) => {
+  const press = (day: CalendarDay) => {
     const first = begun.value;
     const isSecond = first !== null && isoDay(first) < isoDay(day);
     onChoose(isSecond ? first : day, day);
@@ -87,7 +87,7 @@ export function MonthCalendar({
           </tr>
         </thead>
         <tbody>
-          {weeksOf(at.value).map((week) => (
+          {weeksOfMonth(at.value).map((week) => (
             <tr key={isoDay(week[0]!)}>
               {week.map((day) => (
                 <td key={isoDay(day)}>
@@ -112,12 +112,12 @@ export function MonthCalendar({
   );
 }
 
-function isWithin(day: Day, days: Days | null): boolean {
+function isWithin(day: CalendarDay, days: Days | null): boolean {
   return days !== null && isoDay(days.first) <= isoDay(day) && isoDay(day) <= isoDay(days.last);
 }
 
 /** Returns the day that a key moves to; null for other keys. */
-function moved(key: string, day: Day): Day | null {
+function moved(key: string, day: CalendarDay): CalendarDay | null {
   switch (key) {
     case "ArrowLeft":
       return plusDays(day, -1);

@@ -4,13 +4,13 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
-import { readAsk } from "../../parts/query/compose.ts";
+import { readQuery } from "../../parts/query/compose.ts";
 import { rangeName } from "../../parts/query/range.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { PopoverButton } from "../../parts/controls/popover.tsx";
 import { lazy } from "../../parts/controls/lazy.tsx";
 import type { Search } from "../../state/search.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 
 const RangePicker = lazy(async () => (await import("./range-picker.tsx")).RangePicker);
 
@@ -21,8 +21,8 @@ export function RangeButton({ app, search }: { app: App; search: Search }): JSX.
     () => app.shortcuts.bind([shortcut("search", "range", () => root.current?.querySelector("button")?.click())]),
     [],
   );
-  const formats = useComputed(() => formatsOf(search.zone.value));
-  const own = useComputed(() => readAsk(search.query.value)?.clauses.get("occurs") ?? null).value;
+  const formats = useComputed(() => formatsOfZone(search.zone.value));
+  const own = useComputed(() => readQuery(search.query.value)?.clauses.get("occurs") ?? null).value;
   const name = rangeName(search.range.value, search.run.value.moments, formats.value);
   if (own !== null) {
     return (

@@ -5,18 +5,18 @@ import { useRef, useState } from "preact/hooks";
 import type { App } from "../../state/app.ts";
 import { BEGINNING, isSameRange, rangeName, resolveRange } from "../../parts/query/range.ts";
 import type { Moments, Range } from "../../parts/query/range.ts";
-import { stepOf } from "../../parts/query/steps.ts";
+import { stepOfRange } from "../../parts/query/steps.ts";
 import { civil } from "../../../query/calendar.ts";
 import { momentOf, offsetAt } from "../../../query/zone.ts";
 import "../../css/forms.css";
 import "../../css/range.css";
 import type { Search } from "../../state/search.ts";
-import { dayOf, plusDays } from "./calendar.ts";
-import type { Day } from "./calendar.ts";
+import { dayOfMoment, plusDays } from "./calendar.ts";
+import type { CalendarDay } from "./calendar.ts";
 import { MonthCalendar } from "./month-calendar.tsx";
 import { readEnd, writeEnd } from "./ends.ts";
 import { lengthText } from "../../parts/time/lengths.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import { PresetList } from "./preset-list.tsx";
 import { ZoneField } from "./zone-field.tsx";
 import { findZone, zoneAround } from "../../parts/time/zones.ts";
@@ -29,7 +29,7 @@ const FORMS = "Write 14:00, 24 Nov 14:00, 2026-11-24 14:00, now - 3h or today.";
 export function RangePicker({ app, search, onClose }: { app: App; search: Search; onClose: () => void }): JSX.Element {
   const zone = useSignal(search.zone.peek());
   const zoneName = useComputed(() => findZone(zone.value));
-  const formats = useComputed(() => formatsOf(zoneName.value ?? search.zone.value));
+  const formats = useComputed(() => formatsOfZone(zoneName.value ?? search.zone.value));
   const from = useSignal(writeEnd(search.range.peek().from, formats.peek()));
   const to = useSignal(writeEnd(search.range.peek().to, formats.peek()));
   const isTried = useSignal(false);
@@ -68,7 +68,7 @@ export function RangePicker({ app, search, onClose }: { app: App; search: Search
     app.preferences.change({ ranges: [range, ...others].slice(0, MOST_RECENT) });
     apply(range);
   };
-  const chooseDays = (first: Day, last: Day) => {
+  const chooseDays = (first: CalendarDay, last: CalendarDay) => {
     from.value = writeEnd(String(midnight(first, clock)), formats.peek());
     to.value = writeEnd(String(midnight(plusDays(last, 1), clock)), formats.peek());
   };
@@ -174,7 +174,7 @@ function reasonOf({ from, to }: { readonly from: string | null; readonly to: str
 function rangeText(moments: Moments): string {
   // The length of all events is unknown until they are requested.
   const { from, to } = moments;
-  return from === BEGINNING ? "From the first event on" : `${lengthText(to - from)}, in ${stepOf(moments).name}`;
+  return from === BEGINNING ? "From the first event on" : `${lengthText(to - from)}, in ${stepOfRange(moments).name}`;
 }
 
 /** Returns the stored recent ranges; stored data may be invalid. */
@@ -190,16 +190,16 @@ function recentOf({ preferences }: App): readonly Range[] {
   return Array.isArray(ranges) ? ranges.filter(isRange).slice(0, MOST_RECENT) : [];
 }
 
-function dayAt(moment: number, zone: string): Day {
-  return dayOf(moment + offsetAt(zoneAround(zone, moment), moment));
+function dayAt(moment: number, zone: string): CalendarDay {
+  return dayOfMoment(moment + offsetAt(zoneAround(zone, moment), moment));
 }
 
 /** Returns the first and last day that a range touches. */
-function daysOf(moments: Moments | null, zone: string): { readonly first: Day; readonly last: Day } | null {
+function daysOf(moments: Moments | null, zone: string): { readonly first: CalendarDay; readonly last: CalendarDay } | null {
   return moments === null ? null : { first: dayAt(moments.from, zone), last: dayAt(moments.to - 1, zone) };
 }
 
-function midnight({ year, month, day }: Day, zone: string): number {
+function midnight({ year, month, day }: CalendarDay, zone: string): number {
   const local = civil(year, month, day);
   return momentOf(zoneAround(zone, local), local);
 }

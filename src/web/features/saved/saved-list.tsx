@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { SavedQuery } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import { Progress } from "../../parts/controls/progress.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
 import type { Search } from "../../state/search.ts";
@@ -25,7 +25,7 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
   useEffect(() => first.current?.focus(), []);
   const save = (form: HTMLFormElement) =>
     act(async () => {
-      const { name = "", shared } = valuesOf(form);
+      const { name = "", shared } = formValues(form);
       const json = { name, query: search.query.peek(), tz: search.zone.peek(), shared: shared === "on" };
       await app.client.ask(path, { method: "POST", json });
       close();

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import { ConfirmButton } from "../../parts/controls/confirm-button.tsx";
 import { PaneHead, Records } from "../../parts/controls/pane.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
@@ -15,7 +15,7 @@ export function Accounts({ app }: PartProperties): JSX.Element {
   const { fault, act } = useAction();
   const add = (form: HTMLFormElement) =>
     act(async () => {
-      const { email = "", password = "", admin } = valuesOf(form);
+      const { email = "", password = "", admin } = formValues(form);
       await app.client.ask(path, { method: "POST", json: { email, password, admin: admin === "on" } });
       form.reset();
       await accounts.reload();
@@ -27,7 +27,7 @@ export function Accounts({ app }: PartProperties): JSX.Element {
     });
   const setPassword = (email: string, form: HTMLFormElement) =>
     act(async () => {
-      const { password = "" } = valuesOf(form);
+      const { password = "" } = formValues(form);
       await app.client.ask(`${path}/${encodeURIComponent(email)}`, { method: "PUT", json: { password } });
       form.reset();
       form.closest("details")?.removeAttribute("open");

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import { Facts } from "./health.tsx";
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import { PaneHead } from "../../parts/controls/pane.tsx";
 import { useAction, usePolling, useResource } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -54,7 +54,7 @@ function OrderForm(properties: {
         class="new-key"
         label={title}
         onSubmit={(form) => {
-          const json = { [field]: valuesOf(form)[field] };
+          const json = { [field]: formValues(form)[field] };
           act(async () => {
             await app.client.ask(path, { method: "POST", json });
             await resource.reload();

@@ -1,7 +1,7 @@
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 
-import { Clock, PaneHead, Records } from "../../parts/controls/pane.tsx";
+import { MomentText, PaneHead, Records } from "../../parts/controls/pane.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
 import "../../css/event.css";
@@ -45,7 +45,7 @@ export function DeadLetters({ app }: PartProperties): JSX.Element {
         renderRow={(letter) => (
           <tr key={letter.id}>
             <td>
-              <Clock moment={letter.time} />
+              <MomentText moment={letter.time} />
             </td>
             <td>{letter.key}</td>
             <td>

@@ -5,8 +5,8 @@ import { DAY_MS } from "../../../query/calendar.ts";
 import type { App } from "../../state/app.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { Message } from "../../parts/controls/message.tsx";
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
-import { countOf } from "../../parts/text/numbers.ts";
+import { Form, formValues } from "../../parts/controls/form.tsx";
+import { countWithNoun } from "../../parts/text/numbers.ts";
 import { mayChange, readsOnly } from "../../state/roles.ts";
 import { PaneHead } from "../../parts/controls/pane.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
@@ -45,7 +45,7 @@ function ReadLog({ app, log }: PartProperties): JSX.Element {
             </tr>
             <tr>
               <th scope="row">Events are kept</th>
-              <td>{days === null ? "For ever" : countOf(days, "day")}</td>
+              <td>{days === null ? "For ever" : countWithNoun(days, "day")}</td>
             </tr>
             <tr>
               <th scope="row">Plan</th>
@@ -73,7 +73,7 @@ function ChangeLog({ app, log }: PartProperties): JSX.Element {
   const save = (form: HTMLFormElement) =>
     act(async () => {
       asked.value = null;
-      const { display = "", days = "", origins = "" } = valuesOf(form);
+      const { display = "", days = "", origins = "" } = formValues(form);
       const json = {
         display,
         retentionDays: days === "" ? null : Number(days),
@@ -168,12 +168,12 @@ function ConfirmRemoval(properties: {
 }): JSX.Element {
   const { removal, answer } = properties;
   const { events, json } = removal;
-  const days = countOf(json.retentionDays ?? 0, "day");
+  const days = countWithNoun(json.retentionDays ?? 0, "day");
   return (
     <div class="msg warn" role="alert">
       <Icon name="warning" />
       <div>
-        <h2>{countOf(events, "event is", "events are")} removed for good</h2>
+        <h2>{countWithNoun(events, "event is", "events are")} removed for good</h2>
         <p>{`Events older than ${days} are removed within the hour. No one can bring them back.`}</p>
         <div class="acts">
           <button class="btn small danger" type="button" onClick={() => answer(true)}>

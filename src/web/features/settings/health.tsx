@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
 import { Message } from "../../parts/controls/message.tsx";
-import { countOf, formatNumber } from "../../parts/text/numbers.ts";
+import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { PaneHead, StateDot } from "../../parts/controls/pane.tsx";
 import { useAction, usePolling, useResource } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -95,7 +95,7 @@ async function readBacklog(): Promise<Backlog | null> {
 function backlogFacts({ events, age_s, deadLetters }: Backlog): Record<string, string> {
   const age = events === 0 ? "" : `, the oldest for ${Math.ceil(age_s)} s`;
   return {
-    "not in the store yet": `${countOf(events, "event")}${age}`,
+    "not in the store yet": `${countWithNoun(events, "event")}${age}`,
     "dead letters": formatNumber(deadLetters),
   };
 }
@@ -106,7 +106,7 @@ export function Facts({ facts }: { facts: Readonly<Record<string, unknown>> }): 
     <table class="table">
       <caption class="sr">Facts</caption>
       <tbody>
-        {factsOf(facts).map(([name, value]) => (
+        {flatFacts(facts).map(([name, value]) => (
           <tr key={name}>
             <th scope="row">{name}</th>
             <td>{value}</td>
@@ -118,10 +118,10 @@ export function Facts({ facts }: { facts: Readonly<Record<string, unknown>> }): 
 }
 
 /** Flattens a record into pairs of name and value; nested names get their parent as a prefix. */
-export function factsOf(facts: object, before = ""): readonly (readonly [string, string])[] {
+export function flatFacts(facts: object, before = ""): readonly (readonly [string, string])[] {
   return Object.entries(facts).flatMap(([name, value]: [string, unknown]) => {
     const whole = before === "" ? name : `${before}, ${name}`;
-    if (typeof value === "object" && value !== null) return factsOf(value, whole);
+    if (typeof value === "object" && value !== null) return flatFacts(value, whole);
     return [[whole, value === null ? "none" : `${value as string | number | boolean}`] as const];
   });
 }

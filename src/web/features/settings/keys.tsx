@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import { ConfirmButton } from "../../parts/controls/confirm-button.tsx";
-import { Day, PaneHead, Records, Secret, StateDot } from "../../parts/controls/pane.tsx";
+import { DateText, PaneHead, Records, Secret, StateDot } from "../../parts/controls/pane.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
 
@@ -63,7 +63,7 @@ export function Keys({ app, log }: PartProperties): JSX.Element {
             </td>
             <td>{SCOPES[key.scope]}</td>
             <td>
-              <Day moment={key.created} />
+              <DateText moment={key.created} />
             </td>
             <td>
               <StateDot isOn={!key.disabled}>{key.disabled ? "Off" : "On"}</StateDot>
@@ -86,7 +86,7 @@ export function Keys({ app, log }: PartProperties): JSX.Element {
         class="new-key"
         label="New key"
         onSubmit={(form) => {
-          make(valuesOf(form)["scope"] ?? "");
+          make(formValues(form)["scope"] ?? "");
         }}
       >
         <label for="scope">A new key that may</label>

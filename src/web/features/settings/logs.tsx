@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 import type { LogRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import { PaneHead } from "../../parts/controls/pane.tsx";
 import { useAction } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -12,7 +12,7 @@ export function Logs({ app }: PartProperties): JSX.Element {
   const { fault, act } = useAction();
   const make = (form: HTMLFormElement) =>
     act(async () => {
-      const { key = "", display = "" } = valuesOf(form);
+      const { key = "", display = "" } = formValues(form);
       const { body } = await app.client.ask<{ readonly key: string }>("/1/logs", {
         method: "POST",
         form: { key, display },

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import { PaneHead } from "../../parts/controls/pane.tsx";
 import { useAction } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
@@ -11,7 +11,7 @@ export function Password({ app }: PartProperties): JSX.Element {
   const email = app.session.account.value?.email ?? "";
   const change = (form: HTMLFormElement) =>
     act(async () => {
-      const { next = "", again = "" } = valuesOf(form);
+      const { next = "", again = "" } = formValues(form);
       if (next !== again) throw new Error("The two entries of the new password differ; enter the same one twice.");
       await app.client.ask(`/manage/1/accounts/${encodeURIComponent(email)}`, {
         method: "PUT",

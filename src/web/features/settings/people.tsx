@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import { ConfirmButton } from "../../parts/controls/confirm-button.tsx";
 import { PaneHead, Records } from "../../parts/controls/pane.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
@@ -65,7 +65,7 @@ export function People({ app, log }: PartProperties): JSX.Element {
         class="new-key"
         label="Share the log"
         onSubmit={(form) => {
-          const { email = "", role = "user" } = valuesOf(form);
+          const { email = "", role = "user" } = formValues(form);
           share(email, role);
           form.reset();
         }}

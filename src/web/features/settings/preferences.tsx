@@ -7,7 +7,7 @@ import type { PartProperties } from "./part.ts";
 const THEMES = { system: "As the system", light: "Light", dark: "Dark" } as const;
 
 /** Preferences of the page, stored in this browser. */
-export function Preferences({ app }: PartProperties): JSX.Element {
+export function PreferencesPane({ app }: PartProperties): JSX.Element {
   const { theme, zone, singleKeys } = app.preferences.now.value;
   const own = ownZone();
   return (

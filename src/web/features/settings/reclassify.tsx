@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 
-import { Form, valuesOf } from "../../parts/controls/form.tsx";
+import { Form, formValues } from "../../parts/controls/form.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
-import { Clock, PaneHead } from "../../parts/controls/pane.tsx";
+import { MomentText, PaneHead } from "../../parts/controls/pane.tsx";
 import { useAction, usePolling, useResource } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
 
@@ -31,7 +31,7 @@ export function Reclassify({ app, log }: PartProperties): JSX.Element {
   usePolling(isUnderWay, POLL_MS, () => void resource.reload());
   const start = (form: HTMLFormElement) =>
     act(async () => {
-      const { from = "" } = valuesOf(form);
+      const { from = "" } = formValues(form);
       await app.client.ask(path, { method: "POST", json: from === "" ? {} : { from: new Date(from).getTime() } });
       await resource.reload();
     });
@@ -68,10 +68,10 @@ function Progress({ job }: { job: Job }): JSX.Element {
         </p>
         {total !== null && total > 0 && <progress max={total} value={done} aria-label="Events read" />}
         <p class="note">
-          Begun <Clock moment={started} />
+          Begun <MomentText moment={started} />
           {finished !== null && (
             <>
-              , ended <Clock moment={finished} />
+              , ended <MomentText moment={finished} />
             </>
           )}
         </p>

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import type { SavedQuery } from "../../parts/api/types.ts";
-import { Name, Pieces } from "../../parts/text/pieces.tsx";
+import { Name, TextPieces } from "../../parts/text/pieces.tsx";
 import { ConfirmButton } from "../../parts/controls/confirm-button.tsx";
 import { PaneHead, Records } from "../../parts/controls/pane.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
@@ -37,7 +37,7 @@ export function SavedQueries({ app, log }: PartProperties): JSX.Element {
             </td>
             <td>
               <code class="query">
-                <Pieces text={saved.query} keepLines />
+                <TextPieces text={saved.query} keepLines />
               </code>
             </td>
             <td>{saved.owner === own ? (saved.shared ? "You, shared" : "You") : saved.owner}</td>

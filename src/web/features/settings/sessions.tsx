@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { Clock, PaneHead, Records } from "../../parts/controls/pane.tsx";
+import { MomentText, PaneHead, Records } from "../../parts/controls/pane.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
 
@@ -35,14 +35,14 @@ export function Sessions({ app }: PartProperties): JSX.Element {
         empty="There are none."
         renderRow={(session) => (
           <tr key={session.id} class={session.current ? "at" : undefined}>
-            <td title={session.agent}>{browserOf(session.agent)}</td>
+            <td title={session.agent}>{browserName(session.agent)}</td>
             <td>
               <code>{session.address}</code>
             </td>
             <td>
-              <Clock moment={session.created} />
+              <MomentText moment={session.created} />
             </td>
-            <td>{session.current ? "This one" : <Clock moment={session.seen} />}</td>
+            <td>{session.current ? "This one" : <MomentText moment={session.seen} />}</td>
             <td class="act">
               <button class="quiet" type="button" onClick={() => end(session)}>
                 {session.current ? "Sign out" : "End"}
@@ -56,7 +56,7 @@ export function Sessions({ app }: PartProperties): JSX.Element {
 }
 
 /** Describes a User-Agent, such as `Firefox on Linux`. Unknown ones are returned unchanged. */
-export function browserOf(agent: string): string {
+export function browserName(agent: string): string {
   const browser = [
     ["Edge", /Edg\//],
     ["Opera", /OPR\//],

@@ -1,16 +1,16 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
-import { momentOf } from "../../parts/api/types.ts";
+import { parseMoment } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
 import { writeString } from "../../parts/query/print.ts";
 import { ReadingLine, ReadingState, Unanswered } from "../../state/faults/reading-state.tsx";
-import { countOf, formatNumber } from "../../parts/text/numbers.ts";
+import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { useTitle } from "../../state/title.ts";
-import { askRun } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/ask-run.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import "../../css/tables.css";
 import "../../css/groups.css";
 
@@ -22,9 +22,9 @@ export function UsersView({ app, search }: { readonly app: App; readonly search:
   const run = search.run.value;
   const reading = useRead(run, () => readUsers(app, run), [], true);
   const { value, error } = reading;
-  const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
+  const formats = useMemo(() => formatsOfZone(run.zone), [run.zone]);
   const found = value.value;
-  const head = found !== null ? countOf(found.length, "user") : error.value === null ? "Searching…" : "No result";
+  const head = found !== null ? countWithNoun(found.length, "user") : error.value === null ? "Searching…" : "No result";
   useTitle(app, head, search.log);
   const line = <ReadingLine search={search} reading={reading} />;
   const state = <ReadingState app={app} search={search} reading={reading} what="users" />;
@@ -91,10 +91,10 @@ export function UsersView({ app, search }: { readonly app: App; readonly search:
 }
 
 async function readUsers({ client }: App, run: Run): Promise<readonly UserRecord[]> {
-  return (await askRun<UserRecord>(client, run, run.typed)).body;
+  return (await sendQuery<UserRecord>(client, run, run.typed)).body;
 }
 
 function shown(field: string, value: string | number, moment: (ms: number) => string): string {
-  if (field === "created" || field === "seen") return moment(momentOf(String(value)));
+  if (field === "created" || field === "seen") return moment(parseMoment(String(value)));
   return typeof value === "number" ? formatNumber(value) : value;
 }

@@ -1,13 +1,13 @@
 import { HOOK_NAME_RULE, parseHookName } from "../../../events/hook-name.ts";
 import { ApiFault } from "../../parts/api/client.ts";
 import type { HookRecord, HookSignature } from "../../parts/api/types.ts";
-import { SENDERS, senderOf } from "./senders.ts";
-import type { Sender, SenderKey } from "./senders.ts";
-import { isSameTemplate, templateOf, textsOf } from "./template.ts";
+import { SENDERS, senderOfHook } from "./senders.ts";
+import type { HookSender, SenderKey } from "./senders.ts";
+import { isSameTemplate, templateOfTexts, templateTexts } from "./template.ts";
 import type { Template } from "./template.ts";
 
 /** A hook in the form. */
-export type Draft = {
+export type HookDraft = {
   readonly sender: SenderKey;
   readonly name: string;
   readonly signature: HookSignature;
@@ -18,36 +18,36 @@ export type Draft = {
 };
 
 /** Default settings for a sender. The name is empty if the usual one is taken. */
-export function newDraft(sender: SenderKey, hooks: readonly Pick<HookRecord, "name">[]): Draft {
-  const { name, signature, template = {}, drawsSecret = false }: Sender = SENDERS[sender];
+export function newHookDraft(sender: SenderKey, hooks: readonly Pick<HookRecord, "name">[]): HookDraft {
+  const { name, signature, template = {}, drawsSecret = false }: HookSender = SENDERS[sender];
   return {
     sender,
     name: hooks.some((hook) => hook.name === name) ? "" : name,
     signature,
     secret: drawsSecret ? "given" : "drawn",
     given: "",
-    template: textsOf(template),
+    template: templateTexts(template),
   };
 }
 
-export function draftOf(hook: HookRecord): Draft {
+export function draftOfHook(hook: HookRecord): HookDraft {
   const { name, signature, template } = hook;
   return {
-    sender: senderOf(hook),
+    sender: senderOfHook(hook),
     name,
     signature,
     secret: signature === "none" ? "drawn" : "kept",
     given: "",
-    template: textsOf(template ?? {}),
+    template: templateTexts(template ?? {}),
   };
 }
 
 /** Switches the sender. An entered name, secret or template is kept where it still applies. */
-export function withSender(draft: Draft, sender: SenderKey, hooks: readonly HookRecord[], isNew: boolean): Draft {
-  const next = newDraft(sender, hooks);
-  const before: Sender = SENDERS[draft.sender];
+export function withSender(draft: HookDraft, sender: SenderKey, hooks: readonly HookRecord[], isNew: boolean): HookDraft {
+  const next = newHookDraft(sender, hooks);
+  const before: HookSender = SENDERS[draft.sender];
   const isUsualName = draft.name === "" || draft.name === before.name;
-  const isUsualTemplate = isSameTemplate(draft.template, textsOf(before.template ?? {}));
+  const isUsualTemplate = isSameTemplate(draft.template, templateTexts(before.template ?? {}));
   return {
     ...next,
     name: isNew && isUsualName ? next.name : draft.name,
@@ -58,17 +58,17 @@ export function withSender(draft: Draft, sender: SenderKey, hooks: readonly Hook
 }
 
 /** Whether the form shows the template: only JSON needs one, but other hooks may have one. */
-export function showsTemplate({ sender, template }: Draft): boolean {
+export function showsTemplate({ sender, template }: HookDraft): boolean {
   return SENDERS[sender].kind === "json" || Object.values(template).some((text) => text !== "");
 }
 
 /** The draft as the API takes it. */
-export function settingsOf(draft: Draft, before: HookRecord | null): Readonly<Record<string, unknown>> {
+export function hookSettings(draft: HookDraft, before: HookRecord | null): Readonly<Record<string, unknown>> {
   const { sender, signature, secret, given, template } = draft;
   return {
     kind: SENDERS[sender].kind,
     signature,
-    template: templateOf(template, before?.template ?? null),
+    template: templateOfTexts(template, before?.template ?? null),
     ...(signature !== "none" && secret !== "kept" && { secret: secret === "drawn" ? null : given }),
   };
 }
@@ -79,7 +79,7 @@ export type FieldFault = { readonly field: string; readonly words: string };
 /** Whether two reads of a hook show the same settings. */
 export function isSameHook(one: HookRecord, other: HookRecord): boolean {
   const [first, second] = [one, other].map(({ kind, signature, template, created }) =>
-    JSON.stringify([kind, signature, textsOf(template ?? {}), created]),
+    JSON.stringify([kind, signature, templateTexts(template ?? {}), created]),
   );
   return first === second;
 }

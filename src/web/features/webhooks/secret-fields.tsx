@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import type { Draft } from "./draft.ts";
+import type { HookDraft } from "./draft.ts";
 import { Field } from "./field.tsx";
 
 const CHOICES = {
@@ -11,11 +11,11 @@ const CHOICES = {
 
 /** The signing secret of a hook: keep it, generate a new one, or enter one. */
 export function SecretFields(properties: {
-  readonly draft: Draft;
+  readonly draft: HookDraft;
   /** Whether the hook has a secret that can be kept. */
   readonly hasSecret: boolean;
   readonly fault: string | null;
-  readonly onChange: (changed: Partial<Draft>) => void;
+  readonly onChange: (changed: Partial<HookDraft>) => void;
 }): JSX.Element {
   const { draft, hasSecret, fault, onChange } = properties;
   const choices = (["kept", "drawn", "given"] as const).filter((choice) => choice !== "kept" || hasSecret);

@@ -2,7 +2,7 @@ import type { HookKind, HookRecord, HookSignature } from "../../parts/api/types.
 import type { Template } from "./template.ts";
 
 /** A service that posts webhooks: default settings of its hook, and where it takes the address. */
-export type Sender = {
+export type HookSender = {
   readonly label: string;
   readonly kind: HookKind;
   /** Its usual signature. */
@@ -19,7 +19,7 @@ export type Sender = {
 /** A short example of a request. */
 export type Example = { readonly body: object; readonly headers?: string };
 
-const GITHUB: Sender = {
+const GITHUB: HookSender = {
   label: "GitHub",
   kind: "github",
   signature: "github",
@@ -41,7 +41,7 @@ const GITHUB: Sender = {
   },
 };
 
-const GITLAB: Sender = {
+const GITLAB: HookSender = {
   label: "GitLab",
   kind: "json",
   signature: "gitlab",
@@ -65,7 +65,7 @@ const GITLAB: Sender = {
   },
 };
 
-const ALERTMANAGER: Sender = {
+const ALERTMANAGER: HookSender = {
   label: "Alertmanager or Grafana",
   kind: "alertmanager",
   signature: "none",
@@ -86,7 +86,7 @@ const ALERTMANAGER: Sender = {
   },
 };
 
-const SENTRY: Sender = {
+const SENTRY: HookSender = {
   label: "Sentry",
   kind: "sentry",
   signature: "sentry",
@@ -102,7 +102,7 @@ const SENTRY: Sender = {
   },
 };
 
-const STANDARD: Sender = {
+const STANDARD: HookSender = {
   label: "Standard Webhooks",
   kind: "json",
   signature: "standard",
@@ -114,7 +114,7 @@ const STANDARD: Sender = {
   },
 };
 
-const ANY_JSON: Sender = {
+const ANY_JSON: HookSender = {
   label: "Any JSON",
   kind: "json",
   signature: "none",
@@ -131,7 +131,7 @@ export const SENDERS = {
   sentry: SENTRY,
   standard: STANDARD,
   json: ANY_JSON,
-} as const satisfies Readonly<Record<string, Sender>>;
+} as const satisfies Readonly<Record<string, HookSender>>;
 export type SenderKey = keyof typeof SENDERS;
 
 /** Labels of the signatures, each with its header. */
@@ -145,7 +145,7 @@ export const SIGNATURES: Readonly<Record<HookSignature, string>> = {
 };
 
 /** The sender that matches the settings of a hook. */
-export function senderOf({ kind, signature }: Pick<HookRecord, "kind" | "signature">): SenderKey {
+export function senderOfHook({ kind, signature }: Pick<HookRecord, "kind" | "signature">): SenderKey {
   if (kind !== "json") return kind;
   return signature === "gitlab" || signature === "standard" ? signature : "json";
 }

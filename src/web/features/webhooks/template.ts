@@ -25,7 +25,7 @@ export type Template = Readonly<Record<TemplateField, string>>;
 
 export const FIELD_NAMES = Object.keys(TEMPLATE_FIELDS) as readonly TemplateField[];
 
-export function textsOf(template: Readonly<Record<string, unknown>>): Template {
+export function templateTexts(template: Readonly<Record<string, unknown>>): Template {
   return Object.fromEntries(FIELD_NAMES.map((field) => [field, textOf(template[field] ?? "")])) as Template;
 }
 
@@ -42,7 +42,7 @@ export function isSameTemplate(one: Template, other: Template): boolean {
  * The template as the API takes it; null if all fields are empty.
  * @param before the stored template: an unchanged list of tags stays a list
  */
-export function templateOf(texts: Template, before: HookRecord["template"]): HookRecord["template"] {
+export function templateOfTexts(texts: Template, before: HookRecord["template"]): HookRecord["template"] {
   const filled = FIELD_NAMES.filter((field) => texts[field].trim() !== "").map((field) => {
     const kept = before?.[field];
     return [field, kept !== undefined && textOf(kept) === texts[field] ? kept : texts[field]];

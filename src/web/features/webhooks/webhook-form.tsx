@@ -8,22 +8,22 @@ import type { App } from "../../state/app.ts";
 import { Form } from "../../parts/controls/form.tsx";
 import { useAction } from "../../parts/api/resource.ts";
 import {
-  draftOf,
+  draftOfHook,
   isSameHook,
   nameFault,
-  newDraft,
+  newHookDraft,
   placeFault,
-  settingsOf,
+  hookSettings,
   showsTemplate,
   withSender,
 } from "./draft.ts";
-import type { Draft, FieldFault } from "./draft.ts";
+import type { HookDraft, FieldFault } from "./draft.ts";
 import { Field } from "./field.tsx";
 import { SecretFields } from "./secret-fields.tsx";
 import { SENDERS, SIGNATURES } from "./senders.ts";
 import type { SenderKey } from "./senders.ts";
 import { TemplateFields } from "./template-fields.tsx";
-import { templateOf } from "./template.ts";
+import { templateOfTexts } from "./template.ts";
 import { WebhookPreview } from "./webhook-preview.tsx";
 
 /** The response to a change. `secret` is the drawn one, returned only this once, or null. */
@@ -48,7 +48,7 @@ export function WebhookForm(properties: {
 }): JSX.Element {
   const { app, log, hook, hooks, onSaved, onFailed, onClose } = properties;
   const isNew = hook === null;
-  const draft = useSignal<Draft>(hook === null ? newDraft("github", hooks) : draftOf(hook));
+  const draft = useSignal<HookDraft>(hook === null ? newHookDraft("github", hooks) : draftOfHook(hook));
   /** The settings that a save replaces, as the user has seen them or has been told of. */
   const before = useSignal(hook);
   /** Fault of the last save; fault of the template as it is typed. */
@@ -56,7 +56,7 @@ export function WebhookForm(properties: {
   const wrongTemplate = useSignal<FieldFault | null>(null);
   const { fault, isBusy, act } = useAction();
   useEffect(() => focusField("webhook-sender"), []);
-  const change = (changed: Partial<Draft>) => {
+  const change = (changed: Partial<HookDraft>) => {
     refused.value = null;
     draft.value = { ...draft.peek(), ...changed };
   };
@@ -67,7 +67,7 @@ export function WebhookForm(properties: {
     act(async () => {
       if (wrongName !== null) return focusField("webhook-name");
       const path = `/manage/1/logs/${log}/hooks`;
-      const settings = settingsOf(draft.value, hook);
+      const settings = hookSettings(draft.value, hook);
       try {
         if (hook !== null) {
           const { body: current } = await app.client.ask<HookRecord>(`${path}/${hook.name}`);
@@ -160,7 +160,7 @@ export function WebhookForm(properties: {
           app={app}
           log={log}
           kind={SENDERS[sender].kind}
-          template={templateOf(template, hook?.template ?? null)}
+          template={templateOfTexts(template, hook?.template ?? null)}
           example={SENDERS[sender].example}
           onTemplateFault={(found) => (wrongTemplate.value = found)}
         />

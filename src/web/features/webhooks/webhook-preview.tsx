@@ -2,12 +2,12 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { HookKind, HookRecord, PreviewedEvent } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { Name, Pieces } from "../../parts/text/pieces.tsx";
-import { countOf } from "../../parts/text/numbers.ts";
-import { Clock } from "../../parts/controls/pane.tsx";
+import { Name, TextPieces } from "../../parts/text/pieces.tsx";
+import { countWithNoun } from "../../parts/text/numbers.ts";
+import { MomentText } from "../../parts/controls/pane.tsx";
 import { placeFault } from "./draft.ts";
 import type { FieldFault } from "./draft.ts";
 import { readHeaders } from "./example.ts";
@@ -52,7 +52,7 @@ export function WebhookPreview(properties: {
         onTemplateFault(null);
       } catch (error) {
         if (abort.signal.aborted) return;
-        const placed = placeFault(error) ?? { field: "", words: messageOf(error) };
+        const placed = placeFault(error) ?? { field: "", words: faultMessage(error) };
         preview.value = null;
         fault.value = placed.field.startsWith("template") ? null : placed;
         onTemplateFault(placed.field.startsWith("template") ? placed : null);
@@ -116,7 +116,7 @@ export function WebhookPreview(properties: {
 function outcome(preview: Preview | null): string {
   if (preview === null) return "";
   const { events, more, fault } = preview;
-  const count = more ? `The first ${events.length} events` : countOf(events.length, "event");
+  const count = more ? `The first ${events.length} events` : countWithNoun(events.length, "event");
   return `${count} would be stored.${fault === null ? "" : ` Parts are left out: ${fault}.`}`;
 }
 
@@ -132,13 +132,13 @@ function EventTable({ event, caption }: { event: PreviewedEvent; caption: string
               <Name text={name} />
             </th>
             <td>
-              <Pieces text={value} keepLines />
+              <TextPieces text={value} keepLines />
             </td>
           </tr>
         ))}
         <tr>
           <th scope="row">created</th>
-          <td>{event.created === null ? "When it arrives" : <Clock moment={event.created} />}</td>
+          <td>{event.created === null ? "When it arrives" : <MomentText moment={event.created} />}</td>
         </tr>
         {Object.entries(event.attributes).map(([name, value]) => (
           <tr key={`@${name}`}>
@@ -146,7 +146,7 @@ function EventTable({ event, caption }: { event: PreviewedEvent; caption: string
               <Name text={`@${name}`} />
             </th>
             <td>
-              <Pieces text={typeof value === "object" ? value.join(", ") : String(value)} keepLines />
+              <TextPieces text={typeof value === "object" ? value.join(", ") : String(value)} keepLines />
             </td>
           </tr>
         ))}

@@ -2,15 +2,15 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { HookRecord } from "../../parts/api/types.ts";
 import { ConfirmButton } from "../../parts/controls/confirm-button.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
-import { Day, PaneHead, Records, Secret, StateDot } from "../../parts/controls/pane.tsx";
+import { DateText, PaneHead, Records, Secret, StateDot } from "../../parts/controls/pane.tsx";
 import type { App } from "../../state/app.ts";
 import { readPostingUrl } from "../../state/posting.ts";
 import { useAction, useResource } from "../../parts/api/resource.ts";
-import { SENDERS, senderOf } from "./senders.ts";
+import { SENDERS, senderOfHook } from "./senders.ts";
 import { WebhookForm } from "./webhook-form.tsx";
 import type { SavedHook } from "./webhook-form.tsx";
 import "../../css/forms.css";
@@ -31,7 +31,7 @@ export function Webhooks({ app, log }: { readonly app: App; readonly log: string
   useEffect(() => {
     readPostingUrl(app).then(
       (url) => (post.value = url),
-      (error: unknown) => (unknownPost.value = messageOf(error)),
+      (error: unknown) => (unknownPost.value = faultMessage(error)),
     );
   }, []);
   const close = (opener: string) => {
@@ -133,12 +133,12 @@ function HookRows({ hook, address, isNew, onChange, onRemove }: HookRowsProperti
         <td>
           <code>{name}</code>
         </td>
-        <td>{SENDERS[senderOf(hook)].label}</td>
+        <td>{SENDERS[senderOfHook(hook)].label}</td>
         <td>
           <StateDot isOn={signature !== "none"}>{signature === "none" ? "No, needs a key" : "Yes"}</StateDot>
         </td>
         <td colSpan={2}>
-          <Day moment={created} />
+          <DateText moment={created} />
         </td>
       </tr>
       <tr class={`${at} address`}>

@@ -15,7 +15,7 @@ export class ApiFault extends Error {
 }
 
 /** Returns the error message to show, in the service's own words where it has some. */
-export function messageOf(error: unknown): string {
+export function faultMessage(error: unknown): string {
   // Each browser words this error differently and includes the address of a file.
   if (error instanceof TypeError && /\bmodule\b/.test(error.message))
     return "reload the page, its code could not be loaded";
@@ -29,7 +29,7 @@ export type Answer<Body> = {
   readonly took_ms: number;
 };
 
-export type Ask = {
+export type RequestOptions = {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Sent as JSON. */
   readonly json?: unknown;
@@ -46,12 +46,12 @@ export type Client = {
    * Sends a request and reads the JSON response (null for 204).
    * @throws ApiFault; the reason of `signal`
    */
-  readonly ask: <Body>(path: string, options?: Ask) => Promise<Answer<Body>>;
+  readonly ask: <Body>(path: string, options?: RequestOptions) => Promise<Answer<Body>>;
   /**
    * Returns the response itself, for bodies that are read as they arrive. It counts as a concurrent
    * request only until its headers arrive.
    */
-  readonly open: (path: string, options?: Ask) => Promise<Response>;
+  readonly open: (path: string, options?: RequestOptions) => Promise<Response>;
 };
 
 export type ClientOptions = {
@@ -66,12 +66,12 @@ const REQUESTS_AT_ONCE = 4;
 /** Creates the page's JSON client. It sends the session cookie and the `X-Loggia` header. */
 export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSignedOut }: ClientOptions): Client {
   const turns = createTurns(REQUESTS_AT_ONCE);
-  const send = async (path: string, options: Ask): Promise<Response> => {
+  const send = async (path: string, options: RequestOptions): Promise<Response> => {
     const { method = "GET", json, form, signal, headers } = options;
     const sent_ms = performance.now();
     let response: Response;
     try {
-      response = await fetch(addressOf(path, options.query), {
+      response = await fetch(apiAddress(path, options.query), {
         method,
         credentials: "same-origin",
         headers: {
@@ -93,7 +93,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
     throw await readFault(response);
   };
   return {
-    ask: <Body>(path: string, options: Ask = {}): Promise<Answer<Body>> =>
+    ask: <Body>(path: string, options: RequestOptions = {}): Promise<Answer<Body>> =>
       turns.take(options.signal, async () => {
         const started = performance.now();
         const response = await send(path, options);
@@ -104,7 +104,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
   };
 }
 
-export function addressOf(path: string, query: Ask["query"] = {}): string {
+export function apiAddress(path: string, query: RequestOptions["query"] = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { messageOf } from "./client.ts";
+import { faultMessage } from "./client.ts";
 import type { Client } from "./client.ts";
 
 export type Resource<Body> = {
@@ -23,7 +23,7 @@ export function useResource<Body>({ client }: { readonly client: Client }, path:
       value.value = (await client.ask<Body>(path)).body;
       fault.value = null;
     } catch (error) {
-      fault.value = messageOf(error);
+      fault.value = faultMessage(error);
     }
   };
   useEffect(() => void reload(), [path]);
@@ -43,7 +43,7 @@ export function useAction(): {
     isBusy.value = true;
     fault.value = null;
     change()
-      .catch((error: unknown) => (fault.value = messageOf(error)))
+      .catch((error: unknown) => (fault.value = faultMessage(error)))
       .finally(() => (isBusy.value = false));
   };
   return { fault, isBusy, act };

@@ -3,7 +3,7 @@
 /** A scalar, or several of them. */
 export type AttributeValue = string | number | boolean | readonly (string | number | boolean)[];
 
-export type Place = { readonly lat: number; readonly lon: number } | { readonly ip: string };
+export type EventPlace = { readonly lat: number; readonly lon: number } | { readonly ip: string };
 
 export type EventRecord = {
   readonly id: string;
@@ -18,7 +18,7 @@ export type EventRecord = {
   readonly class: string | null;
   /** Whether the event has data. */
   readonly data: boolean;
-  readonly geo: Place | null;
+  readonly geo: EventPlace | null;
   readonly value: number | null;
   readonly user: string;
   readonly filter: string | null;
@@ -91,6 +91,6 @@ export type PreviewedEvent = Pick<EventRecord, "text" | "link" | "tags" | "sourc
 };
 
 /** Returns a `created` in milliseconds since the Unix epoch. */
-export function momentOf(created: string): number {
+export function parseMoment(created: string): number {
   return Number(/-?\d+/.exec(created)?.[0] ?? Number.NaN);
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../api/client.ts";
+import { faultMessage } from "../api/client.ts";
 import type { Toaster } from "./toast.tsx";
 
 /** Acts once a promise, such as that of loaded code, is fulfilled. A toast reports failures. */
@@ -8,5 +8,5 @@ export function actWith<Value>(
   promise: Promise<Value>,
   act: (value: Value) => unknown = () => undefined,
 ): void {
-  promise.then(act).catch((fault: unknown) => toaster.show(`${failed}: ${messageOf(fault)}`));
+  promise.then(act).catch((fault: unknown) => toaster.show(`${failed}: ${faultMessage(fault)}`));
 }

@@ -23,7 +23,7 @@ export function Form(properties: {
 }
 
 /** Returns the texts of a form by field name, without unticked checkboxes. */
-export function valuesOf(form: HTMLFormElement): Readonly<Record<string, string>> {
+export function formValues(form: HTMLFormElement): Readonly<Record<string, string>> {
   const entries = [...new FormData(form)].filter((entry): entry is [string, string] => typeof entry[1] === "string");
   return Object.fromEntries(entries);
 }

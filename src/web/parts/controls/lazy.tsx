@@ -6,7 +6,7 @@ import { Message } from "./message.tsx";
 import { Progress } from "./progress.tsx";
 
 /** Placeholder of a component while its code loads. Its children report a failed load. */
-export type Frame = (properties: { readonly children?: ComponentChildren }) => JSX.Element;
+export type Placeholder = (properties: { readonly children?: ComponentChildren }) => JSX.Element;
 
 /** Loads code in advance, after a delay. A failure is reported when the code is used. */
 export function usePreload(load: () => Promise<unknown>): void {
@@ -24,7 +24,7 @@ const AHEAD_MS = 1_000;
  */
 export function lazy<Properties extends object>(
   load: () => Promise<ComponentType<Properties>>,
-  place?: Frame | "screen",
+  place?: Placeholder | "screen",
 ): (properties: Properties) => JSX.Element {
   let loaded: ComponentType<Properties> | null = null;
   return function Lazy(properties) {

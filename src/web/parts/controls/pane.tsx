@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 
-import { momentOf } from "../api/types.ts";
+import { parseMoment } from "../api/types.ts";
 import { Icon } from "./icons.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { Message } from "./message.tsx";
@@ -98,16 +98,16 @@ export function Secret(properties: {
 }
 
 /** The date of a timestamp in the format of the API. */
-export function Day({ moment }: { moment: string }): JSX.Element {
-  const date = new Date(momentOf(moment));
+export function DateText({ moment }: { moment: string }): JSX.Element {
+  const date = new Date(parseMoment(moment));
   const words = date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" });
   return <time dateTime={date.toISOString()}>{words}</time>;
 }
 
 /** Date and time, to the second, of a timestamp in the format of the API. */
-export function Clock({ moment }: { moment: string | null }): JSX.Element {
+export function MomentText({ moment }: { moment: string | null }): JSX.Element {
   if (moment === null) return <span class="note">not yet</span>;
-  const date = new Date(momentOf(moment));
+  const date = new Date(parseMoment(moment));
   return (
     <time dateTime={date.toISOString()}>
       {date.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" })}

@@ -5,7 +5,7 @@ import { visibleText } from "../text/visible-text.ts";
 import { Menu } from "../controls/menu.tsx";
 import type { MenuItem, MenuItems } from "../controls/menu.tsx";
 import type { CellMenuProperties } from "./event-actions.ts";
-import { attributesOf, detailsOf } from "./details.ts";
+import { attributesOfEvent, detailsOfEvent } from "./details.ts";
 import { itemsFor } from "./details-view.tsx";
 import "../../css/event.css";
 
@@ -62,7 +62,7 @@ function askedOf({ place, columns }: CellMenuProperties): Asked {
 }
 
 function itemsOf({ row, columns, actions, formats }: CellMenuProperties, { field, index }: Asked): MenuItems {
-  const details = [...detailsOf(row, formats), ...attributesOf(row)];
+  const details = [...detailsOfEvent(row, formats), ...attributesOfEvent(row)];
   const ofEvent: MenuItem[] = [
     {
       label: actions.isBookmarked(row) ? "Remove the bookmark" : "Bookmark",

@@ -1,4 +1,4 @@
-import { placeOf } from "../rows/columns.ts";
+import { placeText } from "../rows/columns.ts";
 import { hidesCharacters } from "../text/visible-text.ts";
 import type { AttributeValue } from "../api/types.ts";
 import type { EventRow } from "../rows/row.ts";
@@ -38,7 +38,7 @@ function asText({ event, data }: Copied): string {
     ["tags", event.tags.join(" ")],
     ["user", event.user],
     ["value", event.value === null ? "" : String(event.value)],
-    ["geo", placeOf(event.geo)],
+    ["geo", placeText(event.geo)],
     ["link", event.link],
     ...Object.entries(event.attributes).map(([name, value]) => [`@${name}`, writtenValue(value)]),
     ["id", event.id],

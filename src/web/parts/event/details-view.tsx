@@ -7,17 +7,17 @@ import type { EventRow } from "../rows/row.ts";
 import { visibleText } from "../text/visible-text.ts";
 import { Menu } from "../controls/menu.tsx";
 import type { MenuItem, MenuItems } from "../controls/menu.tsx";
-import { actionsOf, attributesOf, detailsOf, safeLink, actionLabel } from "./details.ts";
+import { actionsOfValue, attributesOfEvent, detailsOfEvent, safeLink, actionLabel } from "./details.ts";
 import type { EventDetail, DetailValue, ValueAction } from "./details.ts";
 import type { EventActions, EventFormats } from "./event-actions.ts";
-import { Name, Pieces } from "../text/pieces.tsx";
+import { Name, TextPieces } from "../text/pieces.tsx";
 
 type DetailsProperties = { readonly row: EventRow; readonly actions: EventActions; readonly formats: EventFormats };
 
 /** Shows the fields and attributes of an event; each value is a button for its menu. */
 export function Details({ row, actions, formats }: DetailsProperties): JSX.Element {
   const open = useSignal<string | null>(null);
-  const attributes = attributesOf(row);
+  const attributes = attributesOfEvent(row);
   const pairs = (details: readonly EventDetail[]): JSX.Element => (
     <dl class="pairs">
       {details.map((detail) => (
@@ -28,7 +28,7 @@ export function Details({ row, actions, formats }: DetailsProperties): JSX.Eleme
   return (
     <div class="facts">
       <h2>Event</h2>
-      {pairs(detailsOf(row, formats))}
+      {pairs(detailsOfEvent(row, formats))}
       {attributes.length > 0 && (
         <>
           <h2>Attributes</h2>
@@ -82,7 +82,7 @@ function Value({ detail, value, place, row, actions, formats, open }: ValuePrope
         data-class={isClass ? (row.class ?? undefined) : undefined}
         onClick={() => (open.value = isOpen ? null : place)}
       >
-        <Pieces text={value.shown} needles={formats.needles.get(detail.field)} />
+        <TextPieces text={value.shown} needles={formats.needles.get(detail.field)} />
       </button>
       {isOpen && (
         <Menu
@@ -114,7 +114,7 @@ function labelOf(action: ValueAction, field: string, shown: string, isColumn: bo
 /** Returns the menu of a value: conditions, then the other actions. */
 export function itemsFor(field: string, value: DetailValue, actions: EventActions): MenuItems {
   const link = field === "link" ? safeLink(value.shown) : null;
-  const offered = actionsOf(field, value, link).filter(
+  const offered = actionsOfValue(field, value, link).filter(
     (action) => actions.onValue !== null || action === "copy" || action === "follow",
   );
   const itemOf = (action: ValueAction): MenuItem => ({

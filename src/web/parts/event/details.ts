@@ -1,4 +1,4 @@
-import { placeOf, valuesOf } from "../rows/columns.ts";
+import { placeText, attributeValues } from "../rows/columns.ts";
 import type { EventRow } from "../rows/row.ts";
 import { shorten } from "../text/numbers.ts";
 
@@ -20,7 +20,7 @@ export type DetailsOptions = {
 };
 
 /** Returns the fields that an event has, in display order. */
-export function detailsOf(event: EventRow, { moment, className }: DetailsOptions): readonly EventDetail[] {
+export function detailsOfEvent(event: EventRow, { moment, className }: DetailsOptions): readonly EventDetail[] {
   const text = (field: "source" | "user" | "link"): EventDetail => ({ field, values: plain(event[field]) });
   const details: EventDetail[] = [
     { field: "created", values: [{ shown: moment(event.created), value: null }] },
@@ -29,7 +29,7 @@ export function detailsOf(event: EventRow, { moment, className }: DetailsOptions
     { field: "tags", values: event.tags.map((tag) => ({ shown: tag, value: tag })) },
     text("user"),
     { field: "value", values: event.value === null ? [] : [{ shown: String(event.value), value: event.value }] },
-    { field: "geo", values: event.geo === null ? [] : [{ shown: placeOf(event.geo), value: null }] },
+    { field: "geo", values: event.geo === null ? [] : [{ shown: placeText(event.geo), value: null }] },
     text("link"),
     { field: "id", values: plain(event.id) },
   ];
@@ -37,14 +37,14 @@ export function detailsOf(event: EventRow, { moment, className }: DetailsOptions
 }
 
 /** Returns the attributes of an event, sorted by name. */
-export function attributesOf(event: EventRow): readonly EventDetail[] {
+export function attributesOfEvent(event: EventRow): readonly EventDetail[] {
   const names = Object.keys(event.attributes).toSorted();
-  return names.map((name) => ({ field: `@${name}`, values: attributeValues(event, name) }));
+  return names.map((name) => ({ field: `@${name}`, values: detailValues(event, name) }));
 }
 
-function attributeValues(event: EventRow, name: string): readonly DetailValue[] {
+function detailValues(event: EventRow, name: string): readonly DetailValue[] {
   const value = event.attributes[name];
-  const values = valuesOf(event, `@${name}`);
+  const values = attributeValues(event, `@${name}`);
   if (typeof value === "number") return [{ shown: values[0]!, value }];
   return values.map((shown) => ({ shown: shown === "" ? "“”" : shown, value: shown }));
 }
@@ -72,7 +72,7 @@ export type ValueAction = "only" | "not" | "above" | "below" | "group" | "column
 const UNGROUPED: ReadonlySet<string> = new Set(["created", "id"]);
 const NO_COLUMN: ReadonlySet<string> = new Set(["created"]);
 
-export function actionsOf(field: string, { value }: DetailValue, link: string | null): readonly ValueAction[] {
+export function actionsOfValue(field: string, { value }: DetailValue, link: string | null): readonly ValueAction[] {
   const isComparable = typeof value === "string" ? value.length <= LONGEST_VALUE : value !== null;
   const conditions: ValueAction[] = isComparable ? ["only", "not"] : [];
   const bounds: ValueAction[] = typeof value === "number" ? ["above", "below"] : [];

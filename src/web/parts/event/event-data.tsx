@@ -2,13 +2,13 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { messageOf } from "../api/client.ts";
+import { faultMessage } from "../api/client.ts";
 import { Message } from "../controls/message.tsx";
 import type { OpenEventProperties } from "./event-actions.ts";
 import { foldData, isHtml } from "./data.ts";
 import { readInto } from "./memory.ts";
-import type { Reading } from "./memory.ts";
-import { Pieces } from "../text/pieces.tsx";
+import type { LoadState } from "./memory.ts";
+import { TextPieces } from "../text/pieces.tsx";
 
 /** Shows an event's data, initially as text and limited to its first lines. */
 export function EventData(properties: OpenEventProperties): JSX.Element {
@@ -41,7 +41,7 @@ export function EventData(properties: OpenEventProperties): JSX.Element {
   const text = (
     <>
       <pre class="data">
-        <Pieces text={isWhole ? data.value : shown} needles={formats.needles.get("data")} keepLines />
+        <TextPieces text={isWhole ? data.value : shown} needles={formats.needles.get("data")} keepLines />
       </pre>
       {moreLines > 0 && (
         <button
@@ -71,7 +71,7 @@ function HtmlData({
   children,
 }: OpenEventProperties & { readonly children: JSX.Element }): JSX.Element {
   // A ticket is valid for one request, so a redrawn frame needs another one.
-  const frame = useSignal<Reading<string>>({ kind: "none" });
+  const frame = useSignal<LoadState<string>>({ kind: "none" });
   const isPage = state.isPage.value;
   useEffect(() => {
     if (isPage) void readInto(frame, async () => await actions.openPage(row));
@@ -105,7 +105,7 @@ function HtmlData({
         <button class="link" type="button" disabled={kind === "reading"} onClick={show}>
           Show as a page
         </button>
-        {frame.value.kind === "failed" && ` ${messageOf(frame.value.fault)}`}
+        {frame.value.kind === "failed" && ` ${faultMessage(frame.value.fault)}`}
       </p>
       {children}
     </>

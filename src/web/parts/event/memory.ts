@@ -4,7 +4,7 @@ import type { Signal } from "@preact/signals";
 import type { EventRow } from "../rows/row.ts";
 
 /** State of a value that is read when an event is opened. */
-export type Reading<Value> =
+export type LoadState<Value> =
   | { readonly kind: "none" | "reading" }
   | { readonly kind: "read"; readonly value: Value }
   | { readonly kind: "failed"; readonly fault: unknown };
@@ -14,14 +14,14 @@ export type Reading<Value> =
  * scrolled away.
  */
 export type OpenState = {
-  readonly data: Signal<Reading<string>>;
+  readonly data: Signal<LoadState<string>>;
   readonly isUnfolded: Signal<boolean>;
   /** Whether the whole message of a cut text is shown, from the data. */
   readonly isWhole: Signal<boolean>;
   /** Whether its data is shown as a page. */
   readonly isPage: Signal<boolean>;
   /** Number of events in the range with its pattern. */
-  readonly alike: Signal<Reading<number>>;
+  readonly alike: Signal<LoadState<number>>;
 };
 
 const KEPT = 300;
@@ -47,7 +47,7 @@ export class OpenStates {
 }
 
 /** Reads a value once into a signal; reads again after a failure. */
-export async function readInto<Value>(target: Signal<Reading<Value>>, read: () => Promise<Value>): Promise<void> {
+export async function readInto<Value>(target: Signal<LoadState<Value>>, read: () => Promise<Value>): Promise<void> {
   if (target.peek().kind === "reading" || target.peek().kind === "read") return;
   target.value = { kind: "reading" };
   try {

@@ -13,7 +13,7 @@ import { EventData } from "./event-data.tsx";
 import type { OpenEventProperties } from "./event-actions.ts";
 import { Details } from "./details-view.tsx";
 import { readInto } from "./memory.ts";
-import { Pieces } from "../text/pieces.tsx";
+import { TextPieces } from "../text/pieces.tsx";
 import "../../css/event.css";
 
 /** Shows all of an event, and the actions on it. */
@@ -129,7 +129,7 @@ function WholeText({ row, state, formats, body }: TextProperties): JSX.Element |
         </p>
       )}
       <p class="text">
-        <Pieces text={isWhole ? whole : row.text} needles={formats.needles.get("text")} keepLines />
+        <TextPieces text={isWhole ? whole : row.text} needles={formats.needles.get("text")} keepLines />
         {whole !== null && !isWhole && "…"}
       </p>
     </>

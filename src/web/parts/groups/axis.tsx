@@ -9,13 +9,13 @@ export const BOTTOM = 176;
 export const LEFT = 36;
 
 /** Returns the end of an axis for these values; its half is a round number too. */
-export function highOf(figures: readonly number[]): number {
+export function axisEnd(figures: readonly number[]): number {
   const most = Math.max(0, ...figures.filter(Number.isFinite)) || 1;
   return Math.min(roundUp(most), 2 * roundUp(most / 2));
 }
 
 /** Returns the vertical position of a value in the plot. */
-export function yOf(figure: number, high: number): number {
+export function axisY(figure: number, high: number): number {
   return BOTTOM - (Math.max(0, figure || 0) / high) * (BOTTOM - TOP);
 }
 
@@ -25,8 +25,8 @@ export function Axis({ high }: { readonly high: number }): JSX.Element {
     <>
       {[0, 0.5, 1].map((part) => (
         <>
-          <line class="grid" x1={LEFT} x2="100%" y1={yOf(high * part, high)} y2={yOf(high * part, high)} />
-          <text x={LEFT - 8} y={yOf(high * part, high) + 4} text-anchor="end">
+          <line class="grid" x1={LEFT} x2="100%" y1={axisY(high * part, high)} y2={axisY(high * part, high)} />
+          <text x={LEFT - 8} y={axisY(high * part, high) + 4} text-anchor="end">
             {axisText(high * part)}
           </text>
         </>

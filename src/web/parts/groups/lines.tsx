@@ -4,7 +4,7 @@ import { DAY_MS } from "../../../query/calendar.ts";
 import type { Moments } from "../query/range.ts";
 import { shortenMiddle } from "../text/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { Axis, BOTTOM, LEFT, highOf, yOf } from "./axis.tsx";
+import { Axis, BOTTOM, LEFT, axisEnd, axisY } from "./axis.tsx";
 import { valuesAt } from "./model.ts";
 import type { GroupRow } from "./model.ts";
 
@@ -29,9 +29,9 @@ export type ChartProperties = {
 export function Lines({ rows, times, formats, nameOf, classOf, at, label }: ChartProperties): JSX.Element {
   const shown = rows.slice(0, MOST_LINES);
   const lines = shown.map((row) => ({ row, values: valuesAt(row, times) }));
-  const high = highOf(lines.flatMap(({ values }) => values));
+  const high = axisEnd(lines.flatMap(({ values }) => values));
   const x = (index: number) => (times.length < 2 ? 0 : (index / (times.length - 1)) * WIDTH);
-  const y = (value: number) => yOf(value, high);
+  const y = (value: number) => axisY(value, high);
   const path = (values: readonly number[]) => pathOf(values.map((value, index) => [x(index), y(value)] as const));
   const ends = spread(lines.map(({ values }) => y(values.at(-1) ?? 0)));
   const isLong = times.length > 1 && times.at(-1)!.from - times[0]!.from > 2 * DAY_MS;

@@ -1,6 +1,6 @@
 import type { Choice } from "../query/choices.ts";
-import { only, readAsk, ungrouped, withCondition } from "../query/compose.ts";
-import type { Ask } from "../query/compose.ts";
+import { onlyChoice, readQuery, ungrouped, withCondition } from "../query/compose.ts";
+import type { EditableQuery } from "../query/compose.ts";
 import { bandOfKey } from "../query/groups.ts";
 import type { GroupRecord } from "../query/groups.ts";
 import { fieldName } from "../query/print.ts";
@@ -53,7 +53,7 @@ const NAMED_STEPS: Readonly<Record<string, Pick<Step, "unit" | "count">>> = {
 };
 
 /** Returns the keys of a grouped query; none if it aggregates all events. */
-export function keysOf(ask: Ask): readonly GroupKey[] {
+export function keysOfQuery(ask: EditableQuery): readonly GroupKey[] {
   return (ask.query.clauses.groupBy ?? []).map(keyOf);
 }
 
@@ -70,7 +70,7 @@ function keyOf(key: Key): GroupKey {
 }
 
 /** Converts the response to rows. A time beside other keys becomes a series. */
-export function groupsOf(keys: readonly GroupKey[], records: readonly GroupRecord[], zone: string): Groups {
+export function groupsOfRecords(keys: readonly GroupKey[], records: readonly GroupRecord[], zone: string): Groups {
   const time = keys.findIndex(({ kind }) => kind === "time");
   const columns = columnsOf(records);
   const measure = columns[0] ?? "count";
@@ -111,7 +111,7 @@ export function measuredBy(groups: Groups, column: string): Groups {
 }
 
 /** Returns the column to draw: the sorted one if it is numeric, else the first numeric one. */
-export function measureOf({ columns, rows }: Groups, sorted: string | null): string {
+export function measuredColumn({ columns, rows }: Groups, sorted: string | null): string {
   const isNumeric = (column: string) =>
     rows.some(({ values }) => values[column] !== "" && !Number.isNaN(Number(values[column])));
   const [first = "count"] = columns;
@@ -120,7 +120,7 @@ export function measureOf({ columns, rows }: Groups, sorted: string | null): str
 }
 
 /** Returns the column that a query sorts by; null if it has no SORT. */
-export function sortColumnOf({ query }: Ask): string | null {
+export function sortColumnOfQuery({ query }: EditableQuery): string | null {
   const { sort, columns } = query.clauses;
   if (sort === null) return null;
   const nameOf = (term: Term) =>
@@ -166,7 +166,7 @@ function textOf(value: unknown): string {
 }
 
 /** Returns the highest point of a series, the earliest of equal ones; null for an empty series. */
-export function peakOf(series: readonly Point[]): Point | null {
+export function peakOfSeries(series: readonly Point[]): Point | null {
   return series.reduce<Point | null>((best, point) => (best === null || point.value > best.value ? point : best), null);
 }
 
@@ -184,7 +184,7 @@ export function eventsOfGroup(
   row: GroupRow,
   zone: string,
 ): { readonly query: string; readonly moments: Moments | null } {
-  const ask = readAsk(text);
+  const ask = readQuery(text);
   if (ask === null) return { query: text, moments: null };
   let query = ungrouped(ask);
   let moments: Moments | null = null;
@@ -194,10 +194,10 @@ export function eventsOfGroup(
       moments = momentsOfKey(value, key.step, zone);
       return;
     }
-    const rest = readAsk(query);
+    const rest = readQuery(query);
     if (rest === null) return;
     if (key.kind === "place") query = withCondition(rest, conditionOfPlace(value));
-    else query = only(rest, key.name, key.kind === "bands" ? bandOfKey(value) : choiceOf(value));
+    else query = onlyChoice(rest, key.name, key.kind === "bands" ? bandOfKey(value) : choiceOf(value));
   });
   return { query, moments };
 }

@@ -1,11 +1,11 @@
 import { LEVELS } from "../../../events/level.ts";
 import type { Level } from "../../../events/level.ts";
 import { DAY_MS } from "../../../query/calendar.ts";
-import { eventsOf, within } from "../query/groups.ts";
+import { eventsQuery, within } from "../query/groups.ts";
 import type { GroupRecord } from "../query/groups.ts";
 import { writeField } from "../query/print.ts";
 import type { Moments } from "../query/range.ts";
-import { barsOf } from "../query/steps.ts";
+import { barsOfRange } from "../query/steps.ts";
 import type { Bar, Step } from "../query/steps.ts";
 import type { Formats } from "../time/moments.ts";
 
@@ -31,7 +31,7 @@ const LEVEL_COUNTS = COUNTED_LEVELS.map((level) => `COUNT(level = '${level}') AS
 
 /** Returns the query whose groups are the bars; null if the query has a fault. */
 export function barsQuery(text: string, moments: Moments, zone: string, step: Step, measure: Measure): string | null {
-  const events = eventsOf(text);
+  const events = eventsQuery(text);
   if (events === null) return null;
   const isCount = measure.kind === "count";
   const isSplit = isCount && measure.isWhole !== true;
@@ -54,7 +54,7 @@ function figureColumns(kind: string, field: string): string {
 }
 
 /** Returns the columns of a range, including empty ones. */
-export function columnsOf(
+export function columnsOfRange(
   records: readonly GroupRecord[],
   step: Step,
   moments: Moments,
@@ -63,7 +63,7 @@ export function columnsOf(
   measure: Measure["kind"] = "count",
 ): readonly Column[] {
   const byKey = Map.groupBy(records, ({ key }) => key);
-  return barsOf(step, moments, zone).map((bar) => {
+  return barsOfRange(step, moments, zone).map((bar) => {
     const ofBar = byKey.get(bar.key) ?? [];
     return measure === "count" ? columnOfClasses(bar, ofBar, weights) : columnOfFigure(bar, ofBar[0]);
   });
@@ -97,13 +97,13 @@ function rankOf({ class: key, level }: PartKey, weights: readonly string[]): num
 }
 
 /** Returns the classes and levels of all columns in the order of their parts. */
-export function partKeysOf(columns: readonly Column[], weights: readonly string[]): readonly PartKey[] {
+export function partKeysOfColumns(columns: readonly Column[], weights: readonly string[]): readonly PartKey[] {
   const keys = new Map(columns.flatMap(({ parts }) => parts.map((part) => [`${part.class} ${part.level}`, part])));
   return [...keys.values()].toSorted((one, other) => rankOf(one, weights) - rankOf(other, weights));
 }
 
 /** Returns the attributes that colour a part. */
-export function colorOf({ class: key, level }: PartKey): Readonly<Record<`data-${string}`, string | undefined>> {
+export function partColor({ class: key, level }: PartKey): Readonly<Record<`data-${string}`, string | undefined>> {
   return { "data-class": key || undefined, "data-level": level || undefined };
 }
 
@@ -114,7 +114,7 @@ export function partName({ class: key, level }: PartKey, nameOf: (key: string) =
 }
 
 /** Returns the bounds of the axis, which include 0. */
-export function scaleOf(columns: readonly Column[]): { readonly low: number; readonly high: number } {
+export function axisScale(columns: readonly Column[]): { readonly low: number; readonly high: number } {
   const heights = columns.map(({ height }) => height ?? 0);
   const high = Math.max(0, ...heights);
   return { low: Math.min(0, ...heights), high: high === 0 ? 1 : high };

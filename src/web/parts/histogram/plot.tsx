@@ -4,9 +4,9 @@ import { useRef } from "preact/hooks";
 
 import { DAY_MS } from "../../../query/calendar.ts";
 import type { Moments } from "../query/range.ts";
-import { countOf, formatNumber } from "../text/numbers.ts";
+import { countWithNoun, formatNumber } from "../text/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { colorOf, labelled, partName, scaleOf, spanText } from "./bars.ts";
+import { partColor, labelled, partName, axisScale, spanText } from "./bars.ts";
 import type { Column } from "./bars.ts";
 import { Tip } from "./tip.tsx";
 
@@ -67,7 +67,7 @@ export function Plot(properties: PlotProperties): JSX.Element {
     event.preventDefault();
     event.stopPropagation();
   };
-  const { low, high } = scaleOf(columns);
+  const { low, high } = axisScale(columns);
   const selected = stretch.value;
   const shown = hot.value === null ? undefined : columns[hot.value];
   return (
@@ -195,7 +195,7 @@ function labelOf(column: Column, { isCount, formats, nameOf }: PlotProperties): 
   const { height, parts } = column;
   const named = parts.filter((part) => part.class !== "" || part.level !== "");
   const words = [
-    isCount ? countOf(height ?? 0, "event") : height === null ? "none" : formatNumber(height),
+    isCount ? countWithNoun(height ?? 0, "event") : height === null ? "none" : formatNumber(height),
     ...named.map((part) => `${formatNumber(part.count)} ${partName(part, nameOf)}`),
   ];
   return `${spanText(column, formats)}: ${words.join(", ")}`;
@@ -222,7 +222,7 @@ function ColumnBars(properties: {
     return (
       <rect
         class={part.class === "" && part.level === "" ? "b rest" : "b"}
-        {...colorOf(part)}
+        {...partColor(part)}
         {...place}
         y={top}
         height={height}

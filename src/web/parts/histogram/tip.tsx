@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 
 import { formatNumber } from "../text/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { colorOf, partName, spanText } from "./bars.ts";
+import { partColor, partName, spanText } from "./bars.ts";
 import type { Column } from "./bars.ts";
 
 /** Tooltip with the values of a column. Screen readers hear the column's label instead. */
@@ -22,7 +22,7 @@ export function Tip(properties: {
       <p>{spanText(column, formats)}</p>
       <dl>
         {parts.map((part) => (
-          <div {...colorOf(part)}>
+          <div {...partColor(part)}>
             <span class="sw" />
             <dt>{partName(part, nameOf)}</dt>
             <dd>{formatNumber(part.count)}</dd>

@@ -2,12 +2,12 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { messageOf } from "../api/client.ts";
+import { faultMessage } from "../api/client.ts";
 import { Name } from "../text/pieces.tsx";
 import type { FieldRecord } from "../api/types.ts";
 import { Icon } from "../controls/icons.tsx";
 import { formatNumber } from "../text/numbers.ts";
-import { COLUMN_FIELDS, hasColumn, moveColumn, resizeColumn, titleOf, toggleColumn, widthOf } from "../rows/columns.ts";
+import { COLUMN_FIELDS, hasColumn, moveColumn, resizeColumn, columnTitle, toggleColumn, columnWidth } from "../rows/columns.ts";
 import type { ListColumn } from "../rows/columns.ts";
 import "../../css/columns.css";
 import "../../css/forms.css";
@@ -33,7 +33,7 @@ export function ColumnChooser({ columns, readFields, onColumns }: ColumnsPropert
   useEffect(() => {
     readFields().then(
       (read) => (fields.value = read),
-      (error: unknown) => (fault.value = messageOf(error)),
+      (error: unknown) => (fault.value = faultMessage(error)),
     );
   }, []);
   const counts = new Map(fields.value?.map(({ name, count }) => [name, Number(count)]));
@@ -74,7 +74,7 @@ export function ColumnChooser({ columns, readFields, onColumns }: ColumnsPropert
               onKeyDown={(event) => onKeyDown(event, name)}
             >
               <span class="box">{hasColumn(columns, name) && <Icon name="tick" />}</span>
-              <Name text={titleOf(name)} />
+              <Name text={columnTitle(name)} />
               {counts.has(name) && <span class="note num">{formatNumber(counts.get(name)!)}</span>}
             </button>
             {hasColumn(columns, name) && (
@@ -126,7 +126,7 @@ function changed(
   if (!altKey || column === undefined) return null;
   if (key === "ArrowUp" || key === "ArrowDown") return moveColumn(columns, name, key === "ArrowUp" ? -1 : 1);
   if (key !== "ArrowLeft" && key !== "ArrowRight") return null;
-  return resizeColumn(columns, name, widthOf(column) + (key === "ArrowLeft" ? -STEP : STEP));
+  return resizeColumn(columns, name, columnWidth(column) + (key === "ArrowLeft" ? -STEP : STEP));
 }
 
 /** Moves the focus among the fields by arrow keys; returns whether it did. */

@@ -7,7 +7,7 @@ import type { ListMemory, ListViewOptions } from "./list-view.ts";
 import type { RowSource } from "../rows/row-source.ts";
 
 /** Reasons to keep the list still. */
-export type Hold = "scrolled" | "opened" | "selected" | "focused" | "pressed" | "menu";
+export type HoldReason = "scrolled" | "opened" | "selected" | "focused" | "pressed" | "menu";
 
 /** Where a menu was requested: an element of a row, or the row itself for the keyboard. */
 export type MenuPlace = { readonly id: string; readonly row: HTMLElement; readonly target: Element };
@@ -16,7 +16,7 @@ export type ListControlOptions = Omit<ListViewOptions, "panelsOf" | "onScroll"> 
   readonly opened: Signal<ReadonlySet<string>>;
   /** Ids of rows that are followed by a note about skipped events. */
   readonly gaps: () => ReadonlySet<string>;
-  readonly onHold: (reason: Hold) => void;
+  readonly onHold: (reason: HoldReason) => void;
   /** Called when the pointer that pressed the list is released, after its click is handled. */
   readonly onRelease: () => void;
   /** Called when the last row is requested and further ones are not loaded yet. */

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { messageOf } from "../api/client.ts";
+import { faultMessage } from "../api/client.ts";
 import { formatNumber } from "../text/numbers.ts";
 import type { Order } from "../rows/question.ts";
 import type { RowSource } from "../rows/row-source.ts";
@@ -18,7 +18,7 @@ export function EndOfList(properties: {
   if (fault !== null) {
     return (
       <span role="alert">
-        {`${order === "desc" ? "Older" : "Newer"} events could not be loaded: ${messageOf(fault)}. `}
+        {`${order === "desc" ? "Older" : "Newer"} events could not be loaded: ${faultMessage(fault)}. `}
         <button class="link" type="button" onClick={() => source.retry()}>
           Try again
         </button>

@@ -6,8 +6,8 @@ import type { EventRow } from "../rows/row.ts";
 import { ScrollScale } from "./scroll-scale.ts";
 import { Slot } from "./slot.ts";
 import type { MountPanel, PanelKind } from "./slot.ts";
-import { MAX_ROWS, NOTHING, visibleRows, windowOf } from "./window.ts";
-import type { Span } from "./window.ts";
+import { MAX_ROWS, NOTHING, visibleRows, rowsToDraw } from "./window.ts";
+import type { RowSpan } from "./window.ts";
 
 export type ListViewOptions = {
   /** The scrolling element. The canvas is inside it, below a head and above an end. */
@@ -18,7 +18,7 @@ export type ListViewOptions = {
   readonly mount: MountPanel;
   readonly panelsOf: (id: string) => readonly PanelKind[];
   /** Called when the first visible row changes. */
-  readonly onSeen: (seen: Span) => void;
+  readonly onSeen: (seen: RowSpan) => void;
   /** Called when the reader scrolls. */
   readonly onScroll?: () => void;
 };
@@ -30,7 +30,7 @@ export type ListPlace = { readonly id: string; readonly offset: number };
 export type ListMemory = { readonly place: ListPlace; readonly extras: ReadonlyMap<string, number> };
 
 /** End of a growing list that the view follows; null to stay in place. */
-export type Follow = "top" | "bottom" | null;
+export type FollowedEnd = "top" | "bottom" | null;
 
 /** Assumed height of a panel until it is measured, in pixels. */
 const PANEL_HEIGHT = 320;
@@ -55,11 +55,11 @@ export class ListView {
   #viewport = 0;
   #below = 0;
   #top = 0;
-  #drawn: Span = NOTHING;
-  #seen: Span = NOTHING;
+  #drawn: RowSpan = NOTHING;
+  #seen: RowSpan = NOTHING;
   #anchor: ListPlace | null = null;
   #current: string | null = null;
-  #follow: Follow = null;
+  #follow: FollowedEnd = null;
   #rest: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: ListViewOptions) {
@@ -81,7 +81,7 @@ export class ListView {
     this.#slots.clear();
   }
 
-  get seen(): Span {
+  get seen(): RowSpan {
     return this.#seen;
   }
 
@@ -118,7 +118,7 @@ export class ListView {
     return screenTop - this.#options.canvas.getBoundingClientRect().top - (this.#top - this.#scale.shift);
   }
 
-  follow(end: Follow): void {
+  follow(end: FollowedEnd): void {
     this.#follow = end;
     if (end !== null) this.changed();
   }
@@ -273,7 +273,7 @@ export class ListView {
   /** Draws after a scroll by the reader; does nothing while the drawn rows cover the view. */
   #drawFrom(shift: number): void {
     const seen = visibleRows(this.#heights, this.#top, this.#viewport);
-    const isEnough = windowOf(seen, this.#drawn, this.#heights.length) === this.#drawn;
+    const isEnough = rowsToDraw(seen, this.#drawn, this.#heights.length) === this.#drawn;
     if (!isEnough || shift !== this.#scale.shift) {
       this.#draw();
       return;
@@ -290,7 +290,7 @@ export class ListView {
 
   #draw(): void {
     this.#seen = visibleRows(this.#heights, this.#top, this.#viewport);
-    this.#drawn = windowOf(this.#seen, this.#drawn, this.#heights.length);
+    this.#drawn = rowsToDraw(this.#seen, this.#drawn, this.#heights.length);
     const held = this.heldRows();
     const indexes = new Set<number>();
     for (let index = this.#drawn.from; index < this.#drawn.to; index++) indexes.add(index);

@@ -5,14 +5,14 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 import { Icon } from "../controls/icons.tsx";
-import { leastWidthOf, titleOf, tracksOf, writeColumns } from "../rows/columns.ts";
+import { leastListWidth, columnTitle, gridTracks, writeColumns } from "../rows/columns.ts";
 import type { ListColumn } from "../rows/columns.ts";
 import type { ColumnsProperties } from "./column-chooser.tsx";
 import { ColumnsButton } from "./columns-button.tsx";
 import { ListControl } from "./control.ts";
-import type { Hold, MenuPlace } from "./control.ts";
+import type { HoldReason, MenuPlace } from "./control.ts";
 import { ColumnGrip } from "./column-grip.tsx";
-import type { Follow, ListMemory } from "./list-view.ts";
+import type { FollowedEnd, ListMemory } from "./list-view.ts";
 import type { Order } from "../rows/question.ts";
 import type { RowAppearance } from "./row-view.ts";
 import type { RowSource } from "../rows/row-source.ts";
@@ -36,8 +36,8 @@ export type ListProperties = {
   readonly openEvent: (id: string) => JSX.Element;
   /** Notes shown below rows that are followed by skipped events. */
   readonly gaps?: ReadonlySignal<ReadonlyMap<string, () => JSX.Element>>;
-  readonly follow?: ReadonlySignal<Follow>;
-  readonly onHold?: (reason: Hold) => void;
+  readonly follow?: ReadonlySignal<FollowedEnd>;
+  readonly onHold?: (reason: HoldReason) => void;
   readonly onRelease?: () => void;
   readonly onPartEnd?: () => void;
   readonly onMenu: (place: MenuPlace) => void;
@@ -140,8 +140,8 @@ function useTracks(scroller: Parts["scroller"], columns: readonly ListColumn[]):
       style.removeProperty("--tracks");
       style.removeProperty("--least");
     } else {
-      style.setProperty("--tracks", tracksOf(columns));
-      style.setProperty("--least", `${leastWidthOf(columns)}px`);
+      style.setProperty("--tracks", gridTracks(columns));
+      style.setProperty("--least", `${leastListWidth(columns)}px`);
     }
   }, [columns]);
 }
@@ -164,7 +164,7 @@ function Head(properties: ListProperties & { readonly first: Signal<number> }): 
       </span>
       {appearance.columns.map(({ name }, index) => (
         <span key={name} role="columnheader" class={index === appearance.columns.length - 1 ? "cols" : undefined}>
-          {visibleText(titleOf(name))}
+          {visibleText(columnTitle(name))}
           <ColumnGrip name={name} columns={appearance.columns} onColumns={onColumns} />
           {index === appearance.columns.length - 1 && (
             <ColumnsButton columns={appearance.columns} readFields={readFields} onColumns={onColumns} />

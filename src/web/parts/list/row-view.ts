@@ -1,11 +1,11 @@
 import { rankOfWord } from "../../../events/level.ts";
-import { textOf } from "../rows/columns.ts";
+import { cellText } from "../rows/columns.ts";
 import type { ListColumn } from "../rows/columns.ts";
 import { matchesIn } from "../text/highlight.ts";
 import type { Needles } from "../text/highlight.ts";
 import { shownLevel } from "../rows/row.ts";
 import type { EventRow } from "../rows/row.ts";
-import { cutText, piecesOf } from "../text/visible-text.ts";
+import { cutText, visiblePieces } from "../text/visible-text.ts";
 
 /** What a row shows besides its event. */
 export type RowAppearance = {
@@ -87,13 +87,13 @@ function cellOf(row: EventRow, name: string, appearance: RowAppearance): HTMLEle
     );
     return cell;
   }
-  const text = name === "class" && row.class !== null ? appearance.className(row.class) : textOf(row, name);
+  const text = name === "class" && row.class !== null ? appearance.className(row.class) : cellText(row, name);
   return withPieces(cell, cutText(text), appearance.needles.get(name));
 }
 
 /** Appends a text to an element: matches marked, invisible characters named. */
 export function withPieces(element: HTMLElement, text: string, needles: readonly string[] | undefined): HTMLElement {
-  for (const piece of piecesOf(text, matchesIn(text, needles))) {
+  for (const piece of visiblePieces(text, matchesIn(text, needles))) {
     if (piece.kind === "plain") {
       element.append(piece.text);
       continue;

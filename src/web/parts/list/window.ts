@@ -1,9 +1,9 @@
 import type { Heights } from "./heights.ts";
 
 /** Rows from one index to another, end exclusive. */
-export type Span = { readonly from: number; readonly to: number };
+export type RowSpan = { readonly from: number; readonly to: number };
 
-export const NOTHING: Span = Object.freeze({ from: 0, to: 0 });
+export const NOTHING: RowSpan = Object.freeze({ from: 0, to: 0 });
 
 /** Most rows drawn at a time, besides those kept for their selection or focus. */
 export const MAX_ROWS = 480;
@@ -13,13 +13,13 @@ const OVERSCAN = 16;
 const LEAST = 5;
 
 /** Returns the rows that are visible, even partly. */
-export function visibleRows(heights: Heights, top: number, viewport: number): Span {
+export function visibleRows(heights: Heights, top: number, viewport: number): RowSpan {
   if (heights.length === 0 || viewport <= 0) return NOTHING;
   return { from: heights.indexAt(top), to: heights.indexAt(top + viewport - 1) + 1 };
 }
 
 /** Returns the rows to draw: the current ones while they extend beyond the visible ones. */
-export function windowOf(seen: Span, drawn: Span, length: number): Span {
+export function rowsToDraw(seen: RowSpan, drawn: RowSpan, length: number): RowSpan {
   const isEnough =
     drawn.to <= length &&
     drawn.from <= Math.max(0, seen.from - LEAST) &&

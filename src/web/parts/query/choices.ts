@@ -18,7 +18,7 @@ export type Selection = { readonly field: string; readonly isNot: boolean; reado
 const NO_CHOICES = new Set(["created", "seen"]);
 
 /** Returns the choices of a condition; null if it has several fields or another form. */
-export function selectionOf(tree: Expression): Selection | null {
+export function selectionOfCondition(tree: Expression): Selection | null {
   switch (tree.kind) {
     case "compare":
       return ofComparison(fieldName(tree.field.text), tree.op, tree.value);
@@ -30,14 +30,14 @@ export function selectionOf(tree: Expression): Selection | null {
     case "null":
       return chosen(fieldName(tree.field.text), [null]);
     case "not": {
-      const inner = selectionOf(tree.part);
+      const inner = selectionOfCondition(tree.part);
       return inner === null ? null : { ...inner, isNot: !inner.isNot };
     }
     case "or":
-      return unionOf(tree.parts.map(selectionOf));
+      return unionOf(tree.parts.map(selectionOfCondition));
     case "and":
       return tree.parts.length === 2
-        ? bandOf(...(tree.parts.map(selectionOf) as [Selection | null, Selection | null]))
+        ? bandOfBounds(...(tree.parts.map(selectionOfCondition) as [Selection | null, Selection | null]))
         : null;
     case "contains":
     case "matches":
@@ -89,7 +89,7 @@ function unionOf(parts: readonly (Selection | null)[]): Selection | null {
 }
 
 /** Merges a lower and an upper bound of one field into a band; null otherwise. */
-export function bandOf(a: Selection | null, b: Selection | null): Selection | null {
+export function bandOfBounds(a: Selection | null, b: Selection | null): Selection | null {
   if (a === null || b === null || a.field !== b.field || a.isNot || b.isNot) return null;
   const [low, high] = [a, b].map(({ choices }) => (choices.length === 1 ? choices[0]! : null));
   if (!isBand(low) || !isBand(high)) return null;

@@ -1,9 +1,9 @@
 import type { Clauses, Expression, Span } from "../../../query/syntax.ts";
 import { asksForGroups } from "../../../query/grouped.ts";
-import { bandOf, isSameChoice, selectionOf, writeSelection } from "./choices.ts";
+import { bandOfBounds, isSameChoice, selectionOfCondition, writeSelection } from "./choices.ts";
 import type { Choice, Selection } from "./choices.ts";
-import { cut, inserted, piecesOf, replaced } from "./pieces.ts";
-import type { Pieces } from "./pieces.ts";
+import { cut, inserted, queryPieces, replaced } from "./pieces.ts";
+import type { QueryPieces } from "./pieces.ts";
 import { fieldName, writeField } from "./print.ts";
 
 /**
@@ -12,7 +12,7 @@ import { fieldName, writeField } from "./print.ts";
  */
 
 /** A parsed query that can be edited. */
-export type Ask = Pieces & {
+export type EditableQuery = QueryPieces & {
   /** Operands of the top-level AND: the class after the table's dot, then WHERE's parts. */
   readonly filters: readonly Filter[];
   /** Whether the query returns groups instead of events. */
@@ -31,26 +31,26 @@ export type Filter = {
 };
 
 /** Parses a query; returns null if it has an error. */
-export function readAsk(text: string): Ask | null {
-  const pieces = piecesOf(text);
+export function readQuery(text: string): EditableQuery | null {
+  const pieces = queryPieces(text);
   if (pieces === null) return null;
   const isGrouped = pieces.query.table.name === "events" && asksForGroups(pieces.query.clauses);
   return { ...pieces, filters: [...classFilter(pieces), ...conditionFilters(pieces)], isGrouped };
 }
 
-function classFilter({ query }: Pieces): Filter[] {
+function classFilter({ query }: QueryPieces): Filter[] {
   if (query.class === null) return [];
   const selection = { field: "class", isNot: false, choices: [query.class.text] };
   return [{ span: query.class.span, tree: null, selection, fields: new Set(["class"]) }];
 }
 
 /** Returns the conditions, with adjacent bounds of a field merged into one band. */
-function conditionFilters({ conditions }: Pieces): Filter[] {
+function conditionFilters({ conditions }: QueryPieces): Filter[] {
   const filters: Filter[] = [];
   for (const { span, tree } of conditions) {
-    const selection = selectionOf(tree);
+    const selection = selectionOfCondition(tree);
     const last = filters.at(-1);
-    const band = last === undefined ? null : bandOf(last.selection, selection);
+    const band = last === undefined ? null : bandOfBounds(last.selection, selection);
     if (last !== undefined && last.tree !== null && band !== null) {
       const both = { kind: "and" as const, parts: [last.tree, tree] };
       filters[filters.length - 1] = {
@@ -70,8 +70,8 @@ function fieldsIn(tree: Expression): Set<string> {
 }
 
 /** Returns the values that a query selects and excludes of a field: the ticks of its facet. */
-export function choicesOf(
-  ask: Ask,
+export function choicesOfField(
+  ask: EditableQuery,
   field: string,
 ): { readonly chosen: readonly Choice[]; readonly not: readonly Choice[] } {
   const selections = selectionsOf(ask, field);
@@ -79,7 +79,7 @@ export function choicesOf(
   return { chosen: of(false), not: of(true) };
 }
 
-function selectionsOf(ask: Ask, field: string): Selection[] {
+function selectionsOf(ask: EditableQuery, field: string): Selection[] {
   return ask.filters.flatMap(({ selection }) => (selection?.field === field ? [selection] : []));
 }
 
@@ -89,45 +89,45 @@ export function hasChoice(field: string, choices: readonly Choice[], choice: Cho
 }
 
 /** Adds a choice to the query, or removes it if present. An excluded choice is only un-excluded. */
-export function toggle(ask: Ask, field: string, choice: Choice): string {
-  const { chosen, not } = choicesOf(ask, field);
+export function toggleChoice(ask: EditableQuery, field: string, choice: Choice): string {
+  const { chosen, not } = choicesOfField(ask, field);
   if (hasChoice(field, not, choice)) return without(ask, field, choice, true);
   return hasChoice(field, chosen, choice) ? without(ask, field, choice, false) : extended(ask, field, choice, false);
 }
 
 /** Excludes a choice from the query, or un-excludes it. */
-export function toggleNot(ask: Ask, field: string, choice: Choice): string {
-  const { chosen, not } = choicesOf(ask, field);
+export function toggleExclusion(ask: EditableQuery, field: string, choice: Choice): string {
+  const { chosen, not } = choicesOfField(ask, field);
   if (hasChoice(field, not, choice)) return without(ask, field, choice, true);
   if (!hasChoice(field, chosen, choice)) return extended(ask, field, choice, true);
-  const rest = readAsk(without(ask, field, choice, false));
+  const rest = readQuery(without(ask, field, choice, false));
   if (rest === null) return ask.text;
   // When no other value stays selected, all are, so that this one has to be excluded.
-  return choicesOf(rest, field).chosen.length > 0 ? rest.text : extended(rest, field, choice, true);
+  return choicesOfField(rest, field).chosen.length > 0 ? rest.text : extended(rest, field, choice, true);
 }
 
 /** Returns the query with this choice as the only selection of the field. */
-export function only(ask: Ask, field: string, choice: Choice): string {
-  const rest = readAsk(withoutSelections(ask, field));
+export function onlyChoice(ask: EditableQuery, field: string, choice: Choice): string {
+  const rest = readQuery(withoutSelections(ask, field));
   return rest === null ? ask.text : extended(rest, field, choice, false);
 }
 
 /** Returns the query with a choice excluded. */
-export function allBut(ask: Ask, field: string, choice: Choice): string {
-  return hasChoice(field, choicesOf(ask, field).not, choice) ? ask.text : toggleNot(ask, field, choice);
+export function excludeChoice(ask: EditableQuery, field: string, choice: Choice): string {
+  return hasChoice(field, choicesOfField(ask, field).not, choice) ? ask.text : toggleExclusion(ask, field, choice);
 }
 
 /** Removes the conditions on this field alone, so that the field's values can be counted. */
-export function withoutField(ask: Ask, field: string): string {
+export function withoutField(ask: EditableQuery, field: string): string {
   return withoutFilters(ask, ({ fields }) => fields.size === 1 && fields.has(field));
 }
 
-function withoutSelections(ask: Ask, field: string): string {
+function withoutSelections(ask: EditableQuery, field: string): string {
   return withoutFilters(ask, ({ selection }) => selection?.field === field);
 }
 
 /** Adds a condition, given as LQL that is valid between ANDs. */
-export function withCondition(ask: Ask, condition: string): string {
+export function withCondition(ask: EditableQuery, condition: string): string {
   const where = ask.clauses.get("where");
   if (where === undefined) return inserted(ask.text, ask.headEnd, `WHERE ${condition}`);
   const extendedText = inserted(ask.text, where.end, `AND ${condition}`);
@@ -140,19 +140,19 @@ export function withCondition(ask: Ask, condition: string): string {
 
 /** Reports whether one pair of parentheses encloses the whole of an OR condition. */
 function isInParentheses(text: string): boolean {
-  return piecesOf(`GET events WHERE a = 1 AND ${text}`)?.conditions.length === 2 && text.startsWith("(");
+  return queryPieces(`GET events WHERE a = 1 AND ${text}`)?.conditions.length === 2 && text.startsWith("(");
 }
 
 /** Removes the conditions that pass a test. Neighbours of a removed one can merge into a band. */
-function withoutFilters(ask: Ask, test: (filter: Filter) => boolean): string {
+function withoutFilters(ask: EditableQuery, test: (filter: Filter) => boolean): string {
   const filter = ask.filters.find(test);
   if (filter === undefined) return ask.text;
-  const rest = readAsk(withoutFilter(ask, filter));
+  const rest = readQuery(withoutFilter(ask, filter));
   return rest === null ? ask.text : withoutFilters(rest, test);
 }
 
 /** Removes one condition from the query. */
-export function withoutFilter(ask: Ask, filter: Filter): string {
+export function withoutFilter(ask: EditableQuery, filter: Filter): string {
   const { text, filters } = ask;
   if (filter.tree === null) return text.slice(0, filter.span.start) + text.slice(filter.span.end);
   const inWhere = filters.filter(({ tree }) => tree !== null);
@@ -177,7 +177,7 @@ function wordWithin(text: string, { start, end }: Span): Span {
 }
 
 /** Removes a choice from every condition that contains it. */
-function without(ask: Ask, field: string, choice: Choice, isNot: boolean): string {
+function without(ask: EditableQuery, field: string, choice: Choice, isNot: boolean): string {
   const filter = ask.filters.find(
     ({ selection: each }) => each?.field === field && each.isNot === isNot && hasChoice(field, each.choices, choice),
   );
@@ -185,26 +185,26 @@ function without(ask: Ask, field: string, choice: Choice, isNot: boolean): strin
   const selection = filter.selection!;
   const choices = selection.choices.filter((each) => !isSameChoice(field, each, choice));
   const text = choices.length === 0 ? withoutFilter(ask, filter) : rewritten(ask, filter, { ...selection, choices });
-  const rest = readAsk(text);
+  const rest = readQuery(text);
   return rest === null ? ask.text : without(rest, field, choice, isNot);
 }
 
 /** Adds a choice to the first condition of its kind, or adds a new condition. */
-function extended(ask: Ask, field: string, choice: Choice, isNot: boolean): string {
+function extended(ask: EditableQuery, field: string, choice: Choice, isNot: boolean): string {
   const filter = ask.filters.find(({ selection }) => selection?.field === field && selection.isNot === isNot);
   if (filter === undefined) return withCondition(ask, writeSelection({ field, isNot, choices: [choice] }));
   return rewritten(ask, filter, { ...filter.selection!, choices: [...filter.selection!.choices, choice] });
 }
 
 /** Replaces a filter's selection; one after the table's dot moves to WHERE. */
-function rewritten(ask: Ask, filter: Filter, selection: Selection): string {
+function rewritten(ask: EditableQuery, filter: Filter, selection: Selection): string {
   if (filter.tree !== null) return replaced(ask.text, filter.span, writeSelection(selection));
-  const rest = readAsk(withoutFilter(ask, filter));
+  const rest = readQuery(withoutFilter(ask, filter));
   return rest === null ? ask.text : withCondition(rest, writeSelection(selection));
 }
 
 /** Replaces a clause, or appends it if absent; null removes it. */
-export function withClause(ask: Ask, name: keyof Clauses, clause: string | null): string {
+export function withClause(ask: EditableQuery, name: keyof Clauses, clause: string | null): string {
   const span = ask.clauses.get(name);
   if (clause === null) return span === undefined ? ask.text : cut(ask.text, span);
   return span === undefined ? inserted(ask.text, ask.end, clause) : replaced(ask.text, span, clause);
@@ -212,14 +212,14 @@ export function withClause(ask: Ask, name: keyof Clauses, clause: string | null)
 
 /** Replaces, adds or removes several clauses, in this order. */
 export function withClauses(
-  ask: Ask,
+  ask: EditableQuery,
   clauses: readonly (readonly [name: keyof Clauses, clause: string | null])[],
 ): string {
-  return clauses.reduce((text, [name, clause]) => withClause(readAsk(text) ?? ask, name, clause), ask.text);
+  return clauses.reduce((text, [name, clause]) => withClause(readQuery(text) ?? ask, name, clause), ask.text);
 }
 
 /** Groups a query's events by a field, largest first. Replaces columns, order and paging. */
-export function groupedBy(ask: Ask, field: string): string {
+export function groupedBy(ask: EditableQuery, field: string): string {
   return withClauses(ask, [
     ["columns", null],
     ["sort", null],
@@ -234,7 +234,7 @@ export function groupedBy(ask: Ask, field: string): string {
 }
 
 /** Returns the query for the events behind a grouped query. */
-export function ungrouped(ask: Ask): string {
+export function ungrouped(ask: EditableQuery): string {
   const names = ["groupBy", "columns", "having", "compare", "fill", "sort", "take", "skip"] as const;
   return ask.isGrouped
     ? withClauses(

@@ -1,7 +1,7 @@
 import { fold } from "../../../events/text.ts";
 import type { Expression, Literal } from "../../../query/syntax.ts";
 import { writeSelection } from "./choices.ts";
-import { readAsk, withCondition } from "./compose.ts";
+import { readQuery, withCondition } from "./compose.ts";
 import { fieldName } from "./print.ts";
 
 /** A query with the classes that were excluded from it. */
@@ -9,7 +9,7 @@ export type Hiding = { readonly query: string; readonly hidden: readonly string[
 
 /** Excludes classes from a query for events, except those it names; keeps invalid queries. */
 export function withoutHidden(text: string, classes: readonly string[]): Hiding {
-  const ask = classes.length === 0 ? null : readAsk(text);
+  const ask = classes.length === 0 ? null : readQuery(text);
   if (ask === null || ask.query.table.name !== "events") return { query: text, hidden: [] };
   const { class: own, clauses } = ask.query;
   const named = new Set([own?.text ?? "", ...(clauses.where === null ? [] : classesIn(clauses.where))].map(fold));

@@ -6,7 +6,7 @@ import { CLAUSES } from "../../../query/parse-values.ts";
 import type { Clauses, Expression, Query, Span } from "../../../query/syntax.ts";
 
 /** A query's text split into pieces, so that one can be changed and the rest stays verbatim. */
-export type Pieces = {
+export type QueryPieces = {
   readonly text: string;
   readonly query: Query;
   /** End of the part that every query has: `GET`, the table and its class. */
@@ -22,7 +22,7 @@ export type Pieces = {
 export type Conjunct = { readonly span: Span; readonly tree: Expression };
 
 /** Returns the pieces of a query; null if the parser rejects it. */
-export function piecesOf(text: string): Pieces | null {
+export function queryPieces(text: string): QueryPieces | null {
   let query: Query;
   try {
     query = parseQuery(text);

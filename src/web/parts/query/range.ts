@@ -2,10 +2,10 @@ import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../..
 import { spanOfOccurs } from "../../../query/when.ts";
 import { UTC, momentOf, offsetAt } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
-import { readAsk, withClause } from "./compose.ts";
-import type { Ask } from "./compose.ts";
+import { readQuery, withClause } from "./compose.ts";
+import type { EditableQuery } from "./compose.ts";
 import { inserted } from "./pieces.ts";
-import { formatsOf } from "../time/moments.ts";
+import { formatsOfZone } from "../time/moments.ts";
 import type { Formats } from "../time/moments.ts";
 import { zoneAround } from "../time/zones.ts";
 
@@ -120,23 +120,23 @@ export function rangeText({ from, to }: Moments, formats: Formats): string {
 
 /** Returns an OCCURS clause for two moments, exact to the millisecond, with dates in a zone. */
 export function occursClause({ from, to }: Moments, zone: string): string {
-  const { iso } = formatsOf(zone);
+  const { iso } = formatsOfZone(zone);
   return `OCCURS('${iso(from)}', '${iso(to)}')`;
 }
 
 /** Reports whether a query has its own range, which takes precedence. */
-export function hasOwnRange(ask: Ask): boolean {
+export function hasOwnRange(ask: EditableQuery): boolean {
   return ask.clauses.has("occurs");
 }
 
 /** Moves the query's own range to two moments; null if it has none or can't be parsed. */
 export function withOwnRange(text: string, moments: Moments, zone: string): string | null {
-  const ask = readAsk(text);
+  const ask = readQuery(text);
   return ask !== null && hasOwnRange(ask) ? withClause(ask, "occurs", occursClause(moments, zone)) : null;
 }
 
 /** Returns the range of a query's events: its own if it has one, else the chosen one. */
-export function momentsOf(ask: Ask | null, chosen: Moments, zone: string, now_ms: number): Moments {
+export function momentsOfQuery(ask: EditableQuery | null, chosen: Moments, zone: string, now_ms: number): Moments {
   const occurs = ask?.query.clauses.occurs ?? null;
   if (ask === null || occurs === null) return chosen;
   // A range on another time, such as the time of storage, does not limit `created`.
@@ -157,6 +157,6 @@ export function momentsOf(ask: Ask | null, chosen: Moments, zone: string, now_ms
 }
 
 /** Adds a range to the query, unless it has its own. */
-export function withRange(ask: Ask, moments: Moments, zone = "UTC"): string {
+export function withRange(ask: EditableQuery, moments: Moments, zone = "UTC"): string {
   return hasOwnRange(ask) ? ask.text : inserted(ask.text, ask.end, occursClause(moments, zone));
 }

@@ -4,8 +4,8 @@ import { isAttribute } from "../../../query/plan.ts";
 import type { Expression } from "../../../query/syntax.ts";
 import { bandText, isBand, writeSelection } from "./choices.ts";
 import type { Band, Choice, Selection } from "./choices.ts";
-import { readAsk, withCondition, withoutFilter } from "./compose.ts";
-import type { Ask, Filter } from "./compose.ts";
+import { readQuery, withCondition, withoutFilter } from "./compose.ts";
+import type { EditableQuery, Filter } from "./compose.ts";
 import { replaced } from "./pieces.ts";
 import { fieldName, writeField, writeString } from "./print.ts";
 
@@ -26,7 +26,7 @@ export type Simple = { readonly chips: readonly Chip[]; readonly text: string };
 const SHOWN = new Set(["where"]);
 
 /** Converts a query to simple mode; null if simple mode can't express all of it. */
-export function simpleOf(ask: Ask): Simple | null {
+export function simpleOfQuery(ask: EditableQuery): Simple | null {
   if (ask.query.table.name !== "events" || [...ask.clauses.keys()].some((name) => !SHOWN.has(name))) return null;
   const words: string[] = [];
   const chips: Chip[] = [];
@@ -59,7 +59,7 @@ function conditionsIn(typed: string): readonly string[] {
   return partsOf(typed).flatMap(({ condition }) => condition ?? []);
 }
 
-function chipOf(ask: Ask, filter: Filter): Chip | null {
+function chipOf(ask: EditableQuery, filter: Filter): Chip | null {
   if (filter.selection !== null) return chipOfSelection(filter, filter.selection);
   const isNot = filter.tree?.kind === "not";
   const tree = filter.tree?.kind === "not" ? filter.tree.part : filter.tree;
@@ -155,7 +155,7 @@ function partsOf(typed: string): readonly Part[] {
  * Replaces the words of a query by text typed in the box: conditions on fields become chips, the
  * text has to contain each of the words.
  */
-export function withTyped(ask: Ask, typed: string): string {
+export function withTyped(ask: EditableQuery, typed: string): string {
   const words = partsOf(typed).flatMap((part) => (part.condition === undefined ? writeWord(part.word) : []));
   const kept = withoutWordsAfter(ask, words.length);
   const present = wordsOf(kept);
@@ -169,13 +169,13 @@ function writeWord(word: string): string {
   return `text CONTAINS ${writeString(word)}`;
 }
 
-function wordsOf(ask: Ask): readonly Filter[] {
+function wordsOf(ask: EditableQuery): readonly Filter[] {
   return ask.filters.filter((filter) => wordOf(filter) !== null);
 }
 
-function withoutWordsAfter(ask: Ask, count: number): Ask {
+function withoutWordsAfter(ask: EditableQuery, count: number): EditableQuery {
   const last = wordsOf(ask)[count];
-  const rest = last === undefined ? null : readAsk(withoutFilter(ask, last));
+  const rest = last === undefined ? null : readQuery(withoutFilter(ask, last));
   return rest === null ? ask : withoutWordsAfter(rest, count);
 }
 
@@ -227,5 +227,5 @@ export function isWords(text: string): boolean {
 
 /** Returns the query for typed words, as simple mode reads them. */
 export function searchFor(words: string): string {
-  return withTyped(readAsk("GET events")!, words.replaceAll(/\s/g, " "));
+  return withTyped(readQuery("GET events")!, words.replaceAll(/\s/g, " "));
 }

@@ -56,7 +56,7 @@ function step(unit: PeriodUnit, count: number, key: string, name: string): Step 
 }
 
 /** Returns the narrowest step that gives at most `MOST_BARS` bars. */
-export function stepOf({ from, to }: Moments): Step {
+export function stepOfRange({ from, to }: Moments): Step {
   const length_ms = to - from;
   const found = STEPS.find(([, step_ms]) => length_ms / step_ms <= MOST_BARS);
   if (found !== undefined) return found[0];
@@ -71,25 +71,25 @@ export function stepBeside(present: Step, by: number): Step {
 }
 
 /** Returns the bars of a range in order, one for each group that the service can return. */
-export function barsOf({ unit, count }: Step, range: Moments, zone: string): Bar[] {
+export function barsOfRange({ unit, count }: Step, range: Moments, zone: string): Bar[] {
   if (range.from >= range.to) return [];
-  const by = periodOf(unit, count, zone, range);
+  const by = periodOfStep(unit, count, zone, range);
   const format = periodKeyFormat(by);
   const keys = [...keysOfPeriod(by, range.from, range.to)];
   return keys.map((key, i) => {
     const start = momentOfKey(by, key);
     const next = keys[i + 1];
-    const end = next === undefined ? endOf(by, key) : momentOfKey(by, next);
+    const end = next === undefined ? groupEnd(by, key) : momentOfKey(by, next);
     return { key: format(key), start, end, from: Math.max(start, range.from), to: Math.min(end, range.to) };
   });
 }
 
-export function periodOf(unit: PeriodUnit, count: number, zone: string, { from, to }: Moments): Period {
+export function periodOfStep(unit: PeriodUnit, count: number, zone: string, { from, to }: Moments): Period {
   return { kind: "period", unit, count, zone: zoneAround(zone, from, to) };
 }
 
 /** Returns where the next group begins; a clock change makes a group longer or shorter. */
-export function endOf(by: Period, key: number): number {
+export function groupEnd(by: Period, key: number): number {
   const start = momentOfKey(by, key);
   // One hour more, for days of 25 hours.
   const reach = start + lengthOfGroup(by, key) + HOUR_MS;

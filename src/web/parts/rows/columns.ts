@@ -125,7 +125,7 @@ export function resizeColumn(
 }
 
 /** Returns the width of a column that does not take the remaining space. */
-export function widthOf({ name, width }: ListColumn): number {
+export function columnWidth({ name, width }: ListColumn): number {
   return width ?? OWN_WIDTH[name] ?? (name === "text" ? LEAST_TEXT : ATTRIBUTE_WIDTH);
 }
 
@@ -135,33 +135,33 @@ function wideColumn(columns: readonly ListColumn[]): ListColumn | undefined {
 }
 
 /** Returns the grid tracks after that of the time. */
-export function tracksOf(columns: readonly ListColumn[]): string {
+export function gridTracks(columns: readonly ListColumn[]): string {
   const wide = wideColumn(columns);
   return columns
-    .map((column) => (column === wide ? `minmax(${widthOf(column)}px, 1fr)` : `${widthOf(column)}px`))
+    .map((column) => (column === wide ? `minmax(${columnWidth(column)}px, 1fr)` : `${columnWidth(column)}px`))
     .join(" ");
 }
 
 /** Returns the least width of the list; in a narrower view it scrolls sideways. */
-export function leastWidthOf(columns: readonly ListColumn[]): number {
-  return columns.reduce((sum, column) => sum + widthOf(column), TIME_AND_EDGES);
+export function leastListWidth(columns: readonly ListColumn[]): number {
+  return columns.reduce((sum, column) => sum + columnWidth(column), TIME_AND_EDGES);
 }
 
 /** Returns the heading of a column. */
-export function titleOf(name: string): string {
+export function columnTitle(name: string): string {
   return name.startsWith("@") ? name : `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
 /** Returns a column's text for an event. A class is given by its key, not its display name. */
-export function textOf(row: EventRow, name: string): string {
-  if (name.startsWith("@")) return valuesOf(row, name).join(", ");
+export function cellText(row: EventRow, name: string): string {
+  if (name.startsWith("@")) return attributeValues(row, name).join(", ");
   switch (name) {
     case "tags":
       return row.tags.join(" ");
     case "value":
       return row.value === null ? "" : String(row.value);
     case "geo":
-      return placeOf(row.geo);
+      return placeText(row.geo);
     case "class":
       return row.class ?? "";
     case "level":
@@ -178,14 +178,14 @@ export function textOf(row: EventRow, name: string): string {
 }
 
 /** Returns the values of an attribute, named with its `@`. */
-export function valuesOf(row: EventRow, name: string): readonly string[] {
+export function attributeValues(row: EventRow, name: string): readonly string[] {
   const attribute = name.slice(1);
   if (!Object.hasOwn(row.attributes, attribute)) return [];
   const value = row.attributes[attribute]!;
   return Array.isArray(value) ? value.map(String) : [String(value)];
 }
 
-export function placeOf(geo: EventRow["geo"]): string {
+export function placeText(geo: EventRow["geo"]): string {
   if (geo === null) return "";
   return "ip" in geo ? geo.ip : `${geo.lat.toFixed(4)}, ${geo.lon.toFixed(4)}`;
 }

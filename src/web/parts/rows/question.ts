@@ -1,7 +1,7 @@
 import { parseQuery } from "../../../query/parser.ts";
 import type { Clauses } from "../../../query/syntax.ts";
-import { readAsk, withCondition as extended } from "../query/compose.ts";
-import { cut, piecesOf } from "../query/pieces.ts";
+import { readQuery, withCondition as extended } from "../query/compose.ts";
+import { cut, queryPieces } from "../query/pieces.ts";
 import { fieldName } from "../query/print.ts";
 import type { EventRow } from "./row.ts";
 
@@ -46,7 +46,7 @@ export function listQuestion(text: string, range: Moments, order: Order): ListQu
 
 /** Returns the names in the COLUMNS of a query for events, in its order. */
 export function namesOfColumns(text: string): readonly string[] {
-  const columns = piecesOf(text)?.query.clauses.columns ?? [];
+  const columns = queryPieces(text)?.query.clauses.columns ?? [];
   return columns.flatMap(({ of }) => (of.kind === "name" ? fieldName(of.name.text) : []));
 }
 
@@ -97,18 +97,18 @@ export function momentInLql(ms: number): string {
 
 /** Removes clauses from a query. A query with an error is returned unchanged. */
 export function withoutClauses(text: string, names: readonly (keyof Clauses)[]): string {
-  const clauses = piecesOf(text)?.clauses;
+  const clauses = queryPieces(text)?.clauses;
   return cut(text, ...names.flatMap((name) => clauses?.get(name) ?? []));
 }
 
 /** Returns a clause as written; null if absent. */
 export function clauseOf(text: string, name: keyof Clauses): string | null {
-  const span = piecesOf(text)?.clauses.get(name);
+  const span = queryPieces(text)?.clauses.get(name);
   return span === undefined ? null : text.slice(span.start, span.end);
 }
 
 /** Adds a condition that must hold as well. A query with an error is returned unchanged. */
 export function withCondition(text: string, condition: string): string {
-  const ask = readAsk(text);
+  const ask = readQuery(text);
   return ask === null ? text : extended(ask, condition);
 }

@@ -1,7 +1,7 @@
 import { levelOfTags } from "../../../events/level.ts";
 import type { Level } from "../../../events/level.ts";
-import { momentOf } from "../api/types.ts";
-import type { AttributeValue, EventRecord, Place } from "../api/types.ts";
+import { parseMoment } from "../api/types.ts";
+import type { AttributeValue, EventRecord, EventPlace } from "../api/types.ts";
 
 /** An event as a list holds it. Absent texts are "", as in the API. */
 export type EventRow = {
@@ -15,7 +15,7 @@ export type EventRow = {
   readonly class: string | null;
   /** Whether the event has data, which is read when the event is opened. */
   readonly data: boolean;
-  readonly geo: Place | null;
+  readonly geo: EventPlace | null;
   readonly value: number | null;
   readonly user: string;
   /** Opaque ids of the people who bookmarked it. */
@@ -46,8 +46,8 @@ export function shownLevel({ class: key, tags }: Pick<EventRow, "class" | "tags"
 }
 
 /** Converts an event of the API to a row. */
-export function rowOf(event: EventRecord): EventRow {
+export function rowOfRecord(event: EventRecord): EventRow {
   const { id, text, link, tags, source, data, geo, value, user, bookmarks, attributes = {} } = event;
-  const created = momentOf(event.created);
+  const created = parseMoment(event.created);
   return { id, created, text, link, tags, source, class: event.class, data, geo, value, user, bookmarks, attributes };
 }

@@ -1,5 +1,5 @@
 import type { Expression, Query } from "../../../query/syntax.ts";
-import type { Match } from "./visible-text.ts";
+import type { MatchSpan } from "./visible-text.ts";
 
 /** Folded search texts by field: those that make an event match, without any under a NOT. */
 export type Needles = ReadonlyMap<string, readonly string[]>;
@@ -10,7 +10,7 @@ export const NO_NEEDLES: Needles = new Map();
 const MAX_MATCHES = 100;
 
 /** Returns the texts to mark in the events of a query. */
-export function needlesOf(query: Query | null): Needles {
+export function needlesOfQuery(query: Query | null): Needles {
   const needles = new Map<string, string[]>();
   if (query?.clauses.where) collect(query.clauses.where, needles);
   return needles;
@@ -43,10 +43,10 @@ export function plainAlternatives(expression: string): string[] {
 }
 
 /** Finds the needles in a text, ignoring case. */
-export function matchesIn(text: string, needles: readonly string[] | undefined): readonly Match[] {
+export function matchesIn(text: string, needles: readonly string[] | undefined): readonly MatchSpan[] {
   if (needles === undefined || needles.length === 0) return [];
   const folded = foldUnits(text);
-  const found: Match[] = [];
+  const found: MatchSpan[] = [];
   for (const needle of needles) {
     let start = folded.indexOf(needle);
     while (start !== -1 && found.length < MAX_MATCHES) {
@@ -58,8 +58,8 @@ export function matchesIn(text: string, needles: readonly string[] | undefined):
 }
 
 /** Sorts matches and merges those that overlap or touch. */
-function joined(found: Match[]): Match[] {
-  const all: Match[] = [];
+function joined(found: MatchSpan[]): MatchSpan[] {
+  const all: MatchSpan[] = [];
   for (const match of found.toSorted((a, b) => a.start - b.start)) {
     const last = all.at(-1);
     if (last !== undefined && match.start <= last.end) {

@@ -17,7 +17,7 @@ export function shortenMiddle(text: string, most: number): string {
 }
 
 /** `1 event`, `12,480 events`. */
-export function countOf(count: number, noun: string, plural = `${noun}s`): string {
+export function countWithNoun(count: number, noun: string, plural = `${noun}s`): string {
   return `${formatNumber(count)} ${count === 1 ? noun : plural}`;
 }
 

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import { matchesIn } from "./highlight.ts";
-import { piecesOf } from "./visible-text.ts";
+import { visiblePieces } from "./visible-text.ts";
 
 type PiecesProperties = {
   readonly text: string;
@@ -13,16 +13,16 @@ type PiecesProperties = {
 export function Name({ text }: { readonly text: string }): JSX.Element {
   return (
     <bdi>
-      <Pieces text={text} />
+      <TextPieces text={text} />
     </bdi>
   );
 }
 
 /** A text with matches marked and invisible characters named. */
-export function Pieces({ text, needles, keepLines = false }: PiecesProperties): JSX.Element {
+export function TextPieces({ text, needles, keepLines = false }: PiecesProperties): JSX.Element {
   return (
     <>
-      {piecesOf(text, matchesIn(text, needles), { keepLines }).map((piece) => {
+      {visiblePieces(text, matchesIn(text, needles), { keepLines }).map((piece) => {
         if (piece.kind === "plain") return piece.text;
         return piece.kind === "match" ? <mark>{piece.text}</mark> : <span class="control">{piece.text}</span>;
       })}

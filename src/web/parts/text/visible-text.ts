@@ -20,7 +20,7 @@ export function nameOfCharacter(character: string): string {
   return NAMES.get(character) ?? `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Reports whether a text contains a character that {@link piecesOf} replaces by its name. */
+/** Reports whether a text contains a character that {@link visiblePieces} replaces by its name. */
 export function hidesCharacters(text: string): boolean {
   HIDDEN.lastIndex = 0;
   return HIDDEN.test(text);
@@ -31,7 +31,7 @@ export function hidesCharacters(text: string): boolean {
  *
  * @param keepLines keeps line breaks and tabs, for texts that are shown with their lines
  */
-export function piecesOf(text: string, matches: readonly Match[], { keepLines = false } = {}): Piece[] {
+export function visiblePieces(text: string, matches: readonly MatchSpan[], { keepLines = false } = {}): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;
   for (const { start, end } of matches) {
@@ -58,7 +58,7 @@ export function visibleText(text: string): string {
 }
 
 /** The span of a match in UTF-16 units, end exclusive. Matches ascend and do not overlap. */
-export type Match = { readonly start: number; readonly end: number };
+export type MatchSpan = { readonly start: number; readonly end: number };
 
 function addPlain(pieces: Piece[], text: string, kind: "plain" | "match", keepLines: boolean): void {
   let at = 0;

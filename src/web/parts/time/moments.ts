@@ -1,5 +1,5 @@
 import { HOUR_MS, MINUTE_MS } from "../../../query/calendar.ts";
-import { clockOf } from "./zones.ts";
+import { clockOfZone } from "./zones.ts";
 
 /** Formats of moments in a named time zone. */
 
@@ -42,7 +42,7 @@ type Parts = Readonly<
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** Returns the formats of a zone. Creating them is slow: keep them while the zone is the same. */
-export function formatsOf(zone: string): Formats {
+export function formatsOfZone(zone: string): Formats {
   const parts = partsOf(zone);
   const say =
     (words: (parts: Parts) => string) =>
@@ -81,7 +81,7 @@ function restOf({ second, milliseconds }: Parts): string {
 const WEEKDAYS = "Sun Mon Tue Wed Thu Fri Sat".split(" ");
 
 function partsOf(zone: string): (moment: number) => Parts {
-  const offsetAt = clockOf(zone);
+  const offsetAt = clockOfZone(zone);
   return (moment) => {
     const offset = offsetAt(moment);
     const local = new Date(moment + offset);

@@ -69,7 +69,7 @@ function resolve(name: string): string | null {
 }
 
 /** Returns the place of a zone: `Berlin` for `Europe/Berlin`. */
-export function placeOf(name: string): string {
+export function cityOfZone(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1).replaceAll("_", " ");
 }
 
@@ -104,7 +104,7 @@ function changeBetween(offset: (moment: number) => number, from: number, to: num
  * Returns a function for a zone's offset from UTC, made for frequent calls. It caches each week by
  * the offsets at its ends, since a clock changes at most once a week.
  */
-export function clockOf(name: string): (moment: number) => number {
+export function clockOfZone(name: string): (moment: number) => number {
   let ask: ((moment: number) => number) | null = null;
   const weeks = new Map<number, number | null>();
   const offset = (moment: number): number => (ask ??= offsets(name))(moment);

@@ -3,13 +3,13 @@ import type { JSX } from "preact";
 
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
-import { MarksScreen } from "../../features/marked/marks-screen.tsx";
-import { narrowed, successorOf } from "../../features/marked/marked.ts";
+import { MarkedView } from "../../features/marked/marks-screen.tsx";
+import { narrowed, successorId } from "../../features/marked/marked.ts";
 import type { MarkedEvent } from "../../features/marked/marked.ts";
-import { narrowingOf, useMarked } from "../../features/marked/use-marked.ts";
+import { narrowingInAddress, useMarked } from "../../features/marked/use-marked.ts";
 import { useUndo } from "../../features/marked/use-undo.ts";
-import type { Done } from "../../features/marked/use-undo.ts";
-import { countOf } from "../../parts/text/numbers.ts";
+import type { UndoableChange } from "../../features/marked/use-undo.ts";
+import { countWithNoun } from "../../parts/text/numbers.ts";
 import "../../css/blank.css";
 
 /** The account's bookmarks of all logs. */
@@ -21,23 +21,23 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
   const act = useUndo(app, "bookmarks");
   const { client } = app;
   const remove = (event: MarkedEvent): void => {
-    const next = successorOf(narrowed(marked.events.peek() ?? [], narrowingOf(app)), event.id);
+    const next = successorId(narrowed(marked.events.peek() ?? [], narrowingInAddress(app)), event.id);
     current.value = next;
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`.row[data-id="${next ?? ""}"]`)?.focus());
     const path = `/1/logs/${event.log}/bookmarks`;
-    const work = async (): Promise<Done> => {
+    const work = async (): Promise<UndoableChange> => {
       await marked.leave([event.id], () => client.ask(`${path}/${event.id}`, { method: "DELETE" }));
       return { words: "Bookmark removed", undo: () => client.ask(path, { method: "POST", form: { id: event.id } }) };
     };
     void act({ work, failed: "The bookmark was not removed", changed: () => (version.value += 1) });
   };
   return (
-    <MarksScreen
+    <MarkedView
       app={app}
       marked={marked}
       kind="bookmarks"
       name="Bookmarks"
-      countText={(count) => countOf(count, "bookmark")}
+      countText={(count) => countWithNoun(count, "bookmark")}
       label="Bookmarks, newest first"
       current={current}
       takeOut={{

@@ -14,8 +14,8 @@ import { useResource } from "../../parts/api/resource.ts";
 import { mayChange, readsOnly } from "../../state/roles.ts";
 import { ClassEditor } from "../../features/classes/class-editor.tsx";
 import { ClassReader } from "../../features/classes/class-reader.tsx";
-import { draftFrom, draftOf, newDraft } from "../../features/classes/draft.ts";
-import type { Draft } from "../../features/classes/draft.ts";
+import { draftFrom, draftOfClass, newClassDraft } from "../../features/classes/draft.ts";
+import type { ClassDraft } from "../../features/classes/draft.ts";
 import { useTitle } from "../../state/title.ts";
 import "../../css/classes.css";
 import "../../css/forms.css";
@@ -29,10 +29,10 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
   const isAdmin = mayChange(app, log);
   const event = useEvent(app, log, isAdmin ? (parameters.get("event") ?? "") : "");
   const chosen = classes.find(({ key }) => key === part);
-  const draft = useMemo<Draft | null>(() => {
-    if (chosen !== undefined) return draftOf(chosen);
+  const draft = useMemo<ClassDraft | null>(() => {
+    if (chosen !== undefined) return draftOfClass(chosen);
     if (event.value !== null) return draftFrom(event.value.event, event.value.pattern, classes);
-    return part === "~new" || classes.length === 0 ? newDraft(classes) : null;
+    return part === "~new" || classes.length === 0 ? newClassDraft(classes) : null;
   }, [chosen, part, event.value, classes.length === 0]);
   const isOpen = isAdmin ? draft !== null : chosen !== undefined;
   const link = (next: string) => app.location.link({ screen: "classes", log, part: next, parameters: new Map() });

@@ -3,7 +3,7 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import { readEvents } from "../../parts/api/stream.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
@@ -14,7 +14,7 @@ import { useTitle } from "../../state/title.ts";
 import { readPostingUrl } from "../../state/posting.ts";
 import { mayChange, readsOnly } from "../../state/roles.ts";
 import { PROGRAMS, SHIPPERS } from "./senders.ts";
-import type { Sender } from "./senders.ts";
+import type { SenderGuide } from "./senders.ts";
 import "../../css/first-run.css";
 import "../../css/forms.css";
 import "../../css/live.css";
@@ -33,7 +33,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
   useEffect(() => {
     readPostingUrl(app).then(
       (url) => (post.value = url),
-      (error: unknown) => (fault.value = messageOf(error)),
+      (error: unknown) => (fault.value = faultMessage(error)),
     );
   }, []);
   useEffect(() => {
@@ -50,7 +50,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
       .ask<{ key: string }>(`/manage/1/logs/${log}/apiKeys`, { method: "POST", json: { scope: "read-write" } })
       .then(
         ({ body }) => (key.value = body.key),
-        (error: unknown) => (fault.value = messageOf(error)),
+        (error: unknown) => (fault.value = faultMessage(error)),
       );
   };
   return (
@@ -102,7 +102,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
               <span class="dot wait" aria-hidden="true" />
               {lost.value === null
                 ? "Waiting for the first event. It appears here by itself."
-                : `${messageOf(lost.value)}. It is tried again by itself.`}
+                : `${faultMessage(lost.value)}. It is tried again by itself.`}
             </>
           ) : (
             <>
@@ -136,7 +136,7 @@ function Step(properties: {
   );
 }
 
-function Senders({ target }: { target: Parameters<Sender["code"]>[0] }): JSX.Element {
+function Senders({ target }: { target: Parameters<SenderGuide["code"]>[0] }): JSX.Element {
   const chosen = useSignal(PROGRAMS[0]!);
   const { code: codeFor, note } = chosen.value;
   // The typed address may be invalid.
@@ -156,14 +156,14 @@ function Senders({ target }: { target: Parameters<Sender["code"]>[0] }): JSX.Ele
   );
 }
 
-function idOf({ name }: Sender): string {
+function idOf({ name }: SenderGuide): string {
   return `sender-${name.replace(/\W/g, "-").toLowerCase()}`;
 }
 
 type SenderTabsProperties = {
   readonly label: string;
-  readonly senders: readonly Sender[];
-  readonly chosen: Signal<Sender>;
+  readonly senders: readonly SenderGuide[];
+  readonly chosen: Signal<SenderGuide>;
 };
 
 function SenderTabs({ label, senders, chosen }: SenderTabsProperties): JSX.Element {

@@ -1,5 +1,5 @@
 /** A way to send events: code to copy, and where it belongs. */
-export type Sender = {
+export type SenderGuide = {
   readonly name: string;
   readonly code: (to: Target) => string;
   /** Requirements, or where the code belongs. */
@@ -16,7 +16,7 @@ export type Target = {
 const eventsOf = ({ post, log }: Target) => `${post}/1/logs/${log}/events`;
 
 /** Commands and programs that need only what a machine already has. */
-export const PROGRAMS: readonly Sender[] = [
+export const PROGRAMS: readonly SenderGuide[] = [
   {
     name: "curl",
     code: (to) => `curl ${eventsOf(to)} \\
@@ -125,7 +125,7 @@ file_get_contents("${eventsOf(to)}", false, stream_context_create(["http" => [
 ];
 
 /** Widespread shippers that need only configuration. */
-export const SHIPPERS: readonly Sender[] = [
+export const SHIPPERS: readonly SenderGuide[] = [
   {
     name: "OpenTelemetry",
     code: (to) => `OTEL_LOGS_EXPORTER=otlp

@@ -15,7 +15,7 @@ export async function acknowledgeOne(client: Client, { log, id }: MarkedEvent): 
 }
 
 /** Which alerts the list shows. */
-export type Shown = {
+export type ShownAlerts = {
   readonly by: Narrowing;
   /** Whether all alerts of the account are loaded. */
   readonly isWhole: boolean;
@@ -30,7 +30,7 @@ export type Shown = {
 export async function acknowledgeShown(
   client: Client,
   shown: readonly MarkedEvent[],
-  { by, isWhole }: Shown,
+  { by, isWhole }: ShownAlerts,
 ): Promise<Acknowledgement> {
   if (by.class !== null || (by.log !== null && !isWhole)) return acknowledgeEach(client, shown);
   const path = by.log === null ? "/1/logs/alerts" : `/1/logs/${by.log}/alerts`;

@@ -4,15 +4,15 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
-import { MarksScreen } from "../../features/marked/marks-screen.tsx";
-import { narrowed, successorOf } from "../../features/marked/marked.ts";
+import { MarkedView } from "../../features/marked/marks-screen.tsx";
+import { narrowed, successorId } from "../../features/marked/marked.ts";
 import type { MarkedEvent } from "../../features/marked/marked.ts";
 import type { MarkedEvents } from "../../features/marked/marked-events.ts";
-import { narrowingOf, useMarked } from "../../features/marked/use-marked.ts";
+import { narrowingInAddress, useMarked } from "../../features/marked/use-marked.ts";
 import { useUndo } from "../../features/marked/use-undo.ts";
-import type { Done } from "../../features/marked/use-undo.ts";
+import type { UndoableChange } from "../../features/marked/use-undo.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
-import { countOf, formatNumber } from "../../parts/text/numbers.ts";
+import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { acknowledgeOne, acknowledgeShown } from "./acknowledge.ts";
 import type { Acknowledgement } from "./acknowledge.ts";
 import "../../css/blank.css";
@@ -32,21 +32,21 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
   /** Removes alerts from the list at once; if the service refuses, they return with a message. */
   const acknowledge = (events: readonly MarkedEvent[], acknowledged: () => Promise<Acknowledgement>): void => {
     const leaving = events.map(({ id }) => id);
-    const work = async (): Promise<Done> => {
+    const work = async (): Promise<UndoableChange> => {
       const { count, undo } = await marked.leave(leaving, acknowledged);
-      return { words: `${countOf(count, "alert")} acknowledged`, undo };
+      return { words: `${countWithNoun(count, "alert")} acknowledged`, undo };
     };
     void act({ work, failed: "Not acknowledged", changed: () => alerts.changed() });
   };
   const one = (event: MarkedEvent): void => {
-    const shown = narrowed(marked.events.peek() ?? [], narrowingOf(app));
-    const next = successorOf(shown, event.id);
+    const shown = narrowed(marked.events.peek() ?? [], narrowingInAddress(app));
+    const next = successorId(shown, event.id);
     acknowledge([event], () => acknowledgeOne(client, event));
     current.value = next;
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`.row[data-id="${next ?? ""}"]`)?.focus());
   };
   const all = (): void => {
-    const by = narrowingOf(app);
+    const by = narrowingInAddress(app);
     const shown = narrowed(marked.events.peek() ?? [], by);
     if (shown.length > 0) acknowledge(shown, () => acknowledgeShown(client, shown, { by, isWhole: isWhole(marked) }));
   };
@@ -57,18 +57,18 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     const isAsShown = marked.total.peek() === alerts.unseen.value && (events?.[0]?.id ?? null) === alerts.newest.value;
     if (events !== null && !isAsShown) void marked.read();
   }, [alerts.unseen.value, alerts.newest.value]);
-  const by = narrowingOf(app);
+  const by = narrowingInAddress(app);
   const shown = narrowed(marked.events.value ?? [], by);
   // Without a class or log, the action also covers alerts that are not loaded.
   const count = by.log === null && by.class === null ? marked.total.value : shown.length;
   const classesLink = app.location.link({ screen: "classes", log: app.logs.value?.[0]?.key ?? "" });
   return (
-    <MarksScreen
+    <MarkedView
       app={app}
       marked={marked}
       kind="alerts"
       name="Inbox"
-      countText={(count) => countOf(count, "unread alert")}
+      countText={(count) => countWithNoun(count, "unread alert")}
       label="Alerts, newest first"
       current={current}
       takeOut={{

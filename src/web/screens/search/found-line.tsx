@@ -2,26 +2,26 @@ import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
-import { readAsk } from "../../parts/query/compose.ts";
+import { readQuery } from "../../parts/query/compose.ts";
 import { rangeText } from "../../parts/query/range.ts";
 import type { Moments } from "../../parts/query/range.ts";
 import type { HidingNoteProperties } from "./hiding-note.tsx";
 import type { ResultListProperties } from "../../state/results.ts";
 import type { Live } from "../../state/live/live.ts";
 import { isLive } from "../../state/live/switch.ts";
-import { askRun } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/ask-run.ts";
 import type { Run } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
-import { placeOf } from "../../parts/time/zones.ts";
-import { eventsOf, within } from "../../parts/query/groups.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
+import { cityOfZone } from "../../parts/time/zones.ts";
+import { eventsQuery, within } from "../../parts/query/groups.ts";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import { lazy } from "../../parts/controls/lazy.tsx";
-import { foundText, partOf, shownOf } from "./found-text.ts";
-import type { Found } from "./found-text.ts";
+import { foundText, requestedPart, shownCount } from "./found-text.ts";
+import type { FoundCount } from "./found-text.ts";
 import { ResultActions } from "./result-actions.tsx";
 import { useTitle } from "../../state/title.ts";
-import { viewOf, ViewTabs } from "./view-tabs.tsx";
+import { viewInAddress, ViewTabs } from "./view-tabs.tsx";
 
 type FoundLineProperties = ResultListProperties & {
   /** The run that is counted. */
@@ -34,13 +34,13 @@ const HidingNote = lazy<HidingNoteProperties>(async () => (await import("./hidin
 export function FoundLine({ app, search, results, run }: FoundLineProperties): JSX.Element {
   const isFollowing = isLive(app);
   const { value: found, error, at_ms } = useRead(run, () => countEvents(app, run));
-  const formats = useMemo(() => formatsOf(run.zone), [run.zone]);
+  const formats = useMemo(() => formatsOfZone(run.zone), [run.zone]);
   const isOfThisRun = found.value?.run === run.number;
   // A query with a fault is not sent at all.
-  const hasFailed = error.value !== null || readAsk(run.query) === null;
+  const hasFailed = error.value !== null || readQuery(run.query) === null;
   // A run may have been counted but ended before its rows arrived.
   const isBelow = ({ run: number }: Count): boolean =>
-    results.shown.value?.run.number === number || results.live.value !== null || viewOf(app) === "patterns";
+    results.shown.value?.run.number === number || results.live.value !== null || viewInAddress(app) === "patterns";
   // The last list and count stay after a failure. If the new list is shown, only counting failed.
   const isListed = results.shown.value?.run.number === run.number;
   const isOfLast =
@@ -70,12 +70,12 @@ export function FoundLine({ app, search, results, run }: FoundLineProperties): J
       {/* Not shown before the count, which would push it aside. */}
       {(found.value !== null || error.value !== null) && (
         <span class="note">
-          {rangeText(isOfThisRun || isOfLast ? found.value!.moments : run.moments, formats)} {placeOf(run.zone)}
+          {rangeText(isOfThisRun || isOfLast ? found.value!.moments : run.moments, formats)} {cityOfZone(run.zone)}
           {isOfLast && ", as the last query found them"}
           {isOfThisRun && !isFollowing && `, ${(found.value?.took_ms ?? 0).toFixed(0)} ms`}
           {isOfThisRun && isFollowing && `, counted at ${formats.time(at_ms.value).slice(0, 8)}`}
           {results.live.value?.counts.isHeld.value === true && ", counts go on when you leave bars and fields"}
-          {isOfThisRun && shownOf(found.value!) < found.value!.all && ", bars and fields count all of them"}
+          {isOfThisRun && shownCount(found.value!) < found.value!.all && ", bars and fields count all of them"}
         </span>
       )}
       <HiddenClasses app={app} search={search} />
@@ -93,17 +93,17 @@ export function HiddenClasses({ app, search }: HidingNoteProperties): JSX.Elemen
   return isShown ? <HidingNote app={app} search={search} /> : null;
 }
 
-type Count = Found & { readonly run: number; readonly moments: Moments; readonly took_ms: number };
+type Count = FoundCount & { readonly run: number; readonly moments: Moments; readonly took_ms: number };
 
 /** Counts all events of the query, and the part that it returns; null if it has a fault. */
 async function countEvents({ client }: App, run: Run): Promise<Count | null> {
-  const ask = readAsk(run.query);
-  const events = eventsOf(run.query);
+  const ask = readQuery(run.query);
+  const events = eventsQuery(run.query);
   if (ask === null || events === null) return null;
   const query = within(events, [["columns", "COLUMNS(COUNT)"]], run.moments, run.zone);
-  const { body, took_ms } = await askRun<{ readonly count: string }>(client, run, query);
+  const { body, took_ms } = await sendQuery<{ readonly count: string }>(client, run, query);
   const all = Number(body[0]?.count ?? 0);
-  return { run: run.number, moments: run.moments, all, ...partOf(ask.query.clauses), took_ms };
+  return { run: run.number, moments: run.moments, all, ...requestedPart(ask.query.clauses), took_ms };
 }
 
 /** Returns the events held back by a paused tail, in words for the title; null without pause. */

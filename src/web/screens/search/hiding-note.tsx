@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import type { App } from "../../state/app.ts";
-import { countOf } from "../../parts/text/numbers.ts";
+import { countWithNoun } from "../../parts/text/numbers.ts";
 import { OWN_HIDING } from "../../state/search.ts";
 import type { Search } from "../../state/search.ts";
 
@@ -20,7 +20,7 @@ export function HidingNote({ app, search }: HidingNoteProperties): JSX.Element {
   return (
     <>
       <span class="note hiding" role="status">
-        {countOf(keys.length, "class", "classes")} {isHiding ? "hidden" : "shown that you hide"}: {names}
+        {countWithNoun(keys.length, "class", "classes")} {isHiding ? "hidden" : "shown that you hide"}: {names}
       </span>
       <button type="button" class="quiet" onClick={() => change(isHiding ? "" : OWN_HIDING)}>
         {isHiding ? "Show all" : "Hide again"}

@@ -1,12 +1,12 @@
 import { computed } from "@preact/signals";
 
 import type { App } from "../../state/app.ts";
-import { readAsk } from "../../parts/query/compose.ts";
+import { readQuery } from "../../parts/query/compose.ts";
 import { Results } from "../../state/results.ts";
 import { isLive } from "../../state/live/switch.ts";
-import { zoneOf } from "../../state/preferences.ts";
+import { preferredZone } from "../../state/preferences.ts";
 import { createSearch } from "../../state/search.ts";
-import { viewOf } from "./view-tabs.tsx";
+import { viewInAddress } from "./view-tabs.tsx";
 
 /** The search of a log and its results so far. */
 export type StartedSearch = { readonly search: ReturnType<typeof createSearch>; readonly results: Results };
@@ -16,7 +16,7 @@ const NONE: readonly string[] = [];
 /** Creates the search that the address describes, without sending a request. */
 export function startSearch(app: App, log: string): StartedSearch {
   const { location, preferences } = app;
-  const zone = computed(() => zoneOf(preferences.now.value));
+  const zone = computed(() => preferredZone(preferences.now.value));
   const hidden = computed(() => preferences.now.value.hidden[log] ?? NONE);
   const search = createSearch({ log, location, zone, hidden });
   return { search, results: new Results(app, search) };
@@ -24,7 +24,7 @@ export function startSearch(app: App, log: string): StartedSearch {
 
 /** Returns the kind of results. An invalid query counts as events: the list reports its error. */
 export function resultKind({ search }: Pick<StartedSearch, "search">): "events" | "groups" | "users" {
-  const ask = readAsk(search.run.value.query);
+  const ask = readQuery(search.run.value.query);
   if (ask?.query.table.name === "users") return "users";
   return ask?.isGrouped === true ? "groups" : "events";
 }
@@ -32,7 +32,7 @@ export function resultKind({ search }: Pick<StartedSearch, "search">): "events" 
 /** Reports whether a search is shown as a list, not as a tail, groups or patterns. */
 export function isListed(app: App, started: StartedSearch): boolean {
   const isOfEvents = resultKind(started) === "events";
-  return app.location.place.value.screen === "search" && isOfEvents && !isLive(app) && viewOf(app) === "events";
+  return app.location.place.value.screen === "search" && isOfEvents && !isLive(app) && viewInAddress(app) === "events";
 }
 
 /**

@@ -14,7 +14,7 @@ import type { GroupsViewProperties } from "../../features/groups/groups-view.tsx
 import { FoundLine, HiddenClasses } from "./found-line.tsx";
 import { ResultActions } from "./result-actions.tsx";
 import { AskBar } from "./ask-bar.tsx";
-import { viewOf } from "./view-tabs.tsx";
+import { viewInAddress } from "./view-tabs.tsx";
 
 const GroupsView = lazy<GroupsViewProperties>(
   async () => (await import("../../features/groups/groups-view.tsx")).GroupsView,
@@ -92,7 +92,7 @@ export function SearchScreen({ app, log, prefetch }: { app: App; log: string; pr
             <AfterRows app={app} place={<HistogramPlace />}>
               <Histogram app={app} search={search} run={counted} />
             </AfterRows>
-            {viewOf(app) === "patterns" ? (
+            {viewInAddress(app) === "patterns" ? (
               <PatternsView app={app} search={search} />
             ) : (
               <ResultList app={app} search={search} results={results} />

@@ -10,13 +10,13 @@ const VIEWS = [
 export type View = (typeof VIEWS)[number][0];
 
 /** Returns the view that the address names. */
-export function viewOf({ location }: App): View {
+export function viewInAddress({ location }: App): View {
   return location.place.value.parameters.get("view") === "patterns" ? "patterns" : "events";
 }
 
 /** Tabs for single events and for their patterns. */
 export function ViewTabs({ app }: { app: App }): JSX.Element {
-  const view = viewOf(app);
+  const view = viewInAddress(app);
   const show = (next: View) => {
     const parameters = new Map(app.location.place.peek().parameters);
     if (next === "events") parameters.delete("view");

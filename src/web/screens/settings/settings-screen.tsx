@@ -6,7 +6,7 @@ import { lazy } from "../../parts/controls/lazy.tsx";
 import { useTitle } from "../../state/title.ts";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import { Message } from "../../parts/controls/message.tsx";
-import type { Place, SERVICE_PARTS } from "../../state/address.ts";
+import type { PageAddress, SERVICE_PARTS } from "../../state/address.ts";
 import { mayChange } from "../../state/roles.ts";
 import { Accounts } from "../../features/settings/accounts.tsx";
 import { Backup } from "../../features/settings/backup.tsx";
@@ -18,7 +18,7 @@ import { Logs } from "../../features/settings/logs.tsx";
 import type { PartProperties } from "../../features/settings/part.ts";
 import { Password } from "../../features/settings/password.tsx";
 import { People } from "../../features/settings/people.tsx";
-import { Preferences } from "../../features/settings/preferences.tsx";
+import { PreferencesPane } from "../../features/settings/preferences.tsx";
 import { Reclassify } from "../../features/settings/reclassify.tsx";
 import { SavedQueries } from "../../features/settings/saved-queries.tsx";
 import { Sessions } from "../../features/settings/sessions.tsx";
@@ -41,7 +41,7 @@ const OF_LOG: readonly Part[] = [
 /** The panes of a log that are useful without the role admin. */
 const OF_READER = OF_LOG.filter(({ key }) => key === "general" || key === "queries");
 const OF_PERSON: readonly Part[] = [
-  { key: "preferences", label: "Preferences", view: Preferences },
+  { key: "preferences", label: "Preferences", view: PreferencesPane },
   { key: "password", label: "Password", view: Password },
   { key: "sessions", label: "Sessions", view: Sessions },
 ];
@@ -76,7 +76,7 @@ export function SettingsScreen({ app }: { app: App }): JSX.Element {
   const [standard = all[0]] = screen === "settings" ? all : OF_PERSON;
   const shown = all.find(({ key }) => key === part) ?? standard;
   const missing = part === "" || all.some(({ key }) => key === part) ? null : whyMissing(part, log);
-  const placeOf = (key: string): Partial<Place> =>
+  const placeOf = (key: string): Partial<PageAddress> =>
     OF_LOG.some((each) => each.key === key)
       ? { screen: "settings", log, part: key }
       : { screen: "account", log: "", part: key };

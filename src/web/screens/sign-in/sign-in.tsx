@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { ApiFault, messageOf } from "../../parts/api/client.ts";
+import { ApiFault, faultMessage } from "../../parts/api/client.ts";
 import type { App } from "../../state/app.ts";
 import { Dialog } from "../../parts/controls/dialog.tsx";
 import { Arches } from "../../parts/controls/icons.tsx";
@@ -95,8 +95,8 @@ function textOf(fields: FormData, name: string): string {
 }
 
 function faultOf(error: unknown): string {
-  if (!(error instanceof ApiFault)) return messageOf(error);
+  if (!(error instanceof ApiFault)) return faultMessage(error);
   if (error.status === 401) return "E-mail and password do not match.";
   if (error.status === 429) return `Too many attempts. Try again in ${error.retryAfter_s ?? 60} s.`;
-  return messageOf(error);
+  return faultMessage(error);
 }

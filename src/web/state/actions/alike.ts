@@ -3,7 +3,7 @@ import type { Client } from "../../parts/api/client.ts";
 import { momentInLql } from "../../parts/rows/question.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
 import { cutText } from "../../parts/text/visible-text.ts";
-import { askRun } from "../ask-run.ts";
+import { sendQuery } from "../ask-run.ts";
 import type { Run } from "../search.ts";
 import { LONGEST_VALUE } from "../../parts/event/details.ts";
 import { quoted } from "../../parts/event/conditions.ts";
@@ -28,6 +28,6 @@ export async function countAlike(
   const query = `GET events WHERE ${patternCondition(row)} ${range} COLUMNS(COUNT)`;
   // It is no part of the run, so it does not end with it.
   const { signal } = new AbortController();
-  const { body } = await askRun<{ readonly count: string }>(client, { log, zone, signal }, query);
+  const { body } = await sendQuery<{ readonly count: string }>(client, { log, zone, signal }, query);
   return Number(body[0]?.count ?? 0);
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "../../parts/api/client.ts";
+import { faultMessage } from "../../parts/api/client.ts";
 import type { App } from "../app.ts";
 import { exactRange } from "../../parts/query/range.ts";
 import { writeRange } from "../../parts/query/range-address.ts";
@@ -38,6 +38,6 @@ export async function copyLink(
     await copyText(link);
     toaster.show("The link was copied. It shows these events, whenever it is opened.");
   } catch (fault) {
-    toaster.show(`The link was not copied: ${messageOf(fault)}. The address bar holds it.`);
+    toaster.show(`The link was not copied: ${faultMessage(fault)}. The address bar holds it.`);
   }
 }

@@ -1,4 +1,4 @@
-import { ApiFault, messageOf } from "../../parts/api/client.ts";
+import { ApiFault, faultMessage } from "../../parts/api/client.ts";
 
 /** What to tell the reader about a failed read, and what helps. */
 export type FaultMessage = {
@@ -22,7 +22,7 @@ export type FaultMessage = {
 
 /** Returns the message for a fault. @param log the requested log */
 export function messageForFault(fault: unknown, log: string): FaultMessage {
-  if (!(fault instanceof ApiFault)) return refused(messageOf(fault));
+  if (!(fault instanceof ApiFault)) return refused(faultMessage(fault));
   const { status, code, message, retryAfter_s } = fault;
   if (code === "bad_query") return refused(message);
   const queries = QUERIES_RUNNING.exec(message)?.groups?.["count"];

@@ -9,7 +9,7 @@ import type { App } from "../app.ts";
 import { exactRange } from "../../parts/query/range.ts";
 import { Message } from "../../parts/controls/message.tsx";
 import type { Search } from "../search.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import "../../css/blank.css";
 
 /** Reports whether a fault means that the event does not exist or was deleted. */
@@ -26,7 +26,7 @@ const AROUND_MS = 5 * MINUTE_MS;
 export function GoneEvent({ app, search, id }: GoneEventProperties): JSX.Element {
   const days = useRetention(app, search.log);
   const { zone } = search.run.value;
-  const clock = useMemo(() => formatsOf(zone).time, [zone]);
+  const clock = useMemo(() => formatsOfZone(zone).time, [zone]);
   if (!isEventId(id)) {
     return (
       <div class="pad">

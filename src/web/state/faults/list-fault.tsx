@@ -6,7 +6,7 @@ import type { App } from "../app.ts";
 import { Message } from "../../parts/controls/message.tsx";
 import type { MessageAction } from "../../parts/controls/message.tsx";
 import type { Search } from "../search.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import { messageForFault } from "./fault-message.ts";
 import type { FaultMessage } from "./fault-message.ts";
 import { shorterRange } from "./other-ranges.ts";
@@ -37,7 +37,7 @@ export function ListFault(properties: ListFaultProperties): JSX.Element {
   const isHeldBack = message.help === "wait";
   const left_s = useRetry({ fault, isOn: passes && !isAsking, retry: onRetry, isHeldBack });
   const { zone } = search.run.value;
-  const clock = useMemo(() => formatsOf(zone).time, [zone]);
+  const clock = useMemo(() => formatsOfZone(zone).time, [zone]);
   useAfterSignIn(app, message, onRetry);
   useLayoutEffect(() => () => void (hasFocus(root.current) && document.getElementById("main")?.focus()), []);
   const lines: string[] = [];

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from "../../../query/calendar.ts";
-import { readAsk } from "../../parts/query/compose.ts";
+import { readQuery } from "../../parts/query/compose.ts";
 import { PRESETS, exactRange, hasOwnRange, resolveRange } from "../../parts/query/range.ts";
 import type { Range } from "../../parts/query/range.ts";
 import type { Run } from "../search.ts";
@@ -14,7 +14,7 @@ const LENGTHS = [
 
 /** Returns a shorter range with the same end; null if the query has its own or none is shorter. */
 export function shorterRange({ typed, moments }: Pick<Run, "typed" | "moments">, chosen: Range): NamedRange | null {
-  const ask = readAsk(typed);
+  const ask = readQuery(typed);
   if (ask === null || hasOwnRange(ask)) return null;
   const { from, to } = moments;
   const found = LENGTHS.find(([length_ms]) => 2 * length_ms <= to - from);

@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from "preact";
 
 import type { App } from "../app.ts";
 import type { Search } from "../search.ts";
-import type { Reading } from "../use-read.ts";
+import type { RunReading } from "../use-read.ts";
 import { ListFault } from "./list-fault.tsx";
 import { SlowNote } from "./slow-note.tsx";
 import { useWait } from "../../parts/controls/use-wait.ts";
@@ -10,7 +10,7 @@ import { useWait } from "../../parts/controls/use-wait.ts";
 type ReadingStateProperties = {
   readonly app: App;
   readonly search: Search;
-  readonly reading: Reading<unknown>;
+  readonly reading: RunReading<unknown>;
   /** Noun for what the view shows. */
   readonly what: string;
 };

@@ -3,11 +3,11 @@ import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
 import { hasOwnRange, rangeName } from "../../parts/query/range.ts";
-import { readAsk } from "../../parts/query/compose.ts";
+import { readQuery } from "../../parts/query/compose.ts";
 import { Message } from "../../parts/controls/message.tsx";
 import type { Search } from "../search.ts";
 import { lengthText } from "../../parts/time/lengths.ts";
-import { formatsOf } from "../../parts/time/moments.ts";
+import { formatsOfZone } from "../../parts/time/moments.ts";
 import { Announcement } from "./list-fault.tsx";
 import { shorterRange } from "./other-ranges.ts";
 import { SLOW_MS } from "../../parts/controls/use-wait.ts";
@@ -47,10 +47,10 @@ export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
 
 function lengthOf(search: Search): string {
   const { typed, moments, zone } = search.run.value;
-  const ask = readAsk(typed);
+  const ask = readQuery(typed);
   if (ask !== null && hasOwnRange(ask)) return "The range is the one in the query.";
   const range = search.range.value;
-  const name = rangeName(range, moments, formatsOf(zone));
+  const name = rangeName(range, moments, formatsOfZone(zone));
   const isNamed = !/^-?\d+$/.test(range.from) && range.to === "now";
   if (!isNamed) return `The range is ${lengthText(moments.to - moments.from)}.`;
   return `The range is ${name.replace(/^Last (?:hour$)?/, "").toLowerCase() || "an hour"}.`;

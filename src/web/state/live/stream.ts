@@ -3,7 +3,7 @@ import type { Client } from "../../parts/api/client.ts";
 import { readEvents } from "../../parts/api/stream.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
 import { withoutClauses } from "../../parts/rows/question.ts";
-import { rowOf } from "../../parts/rows/row.ts";
+import { rowOfRecord } from "../../parts/rows/row.ts";
 import type { OpenStream, StreamEvents } from "./tail.ts";
 
 /**
@@ -15,7 +15,7 @@ const SILENCE_MS = 40_000;
 type Followed = { readonly log: string; readonly query: string; readonly zone: string };
 
 /** Returns a function that opens tails of a query. */
-export function streamsOf(client: Client, { log, query, zone }: Followed): OpenStream {
+export function tailStreams(client: Client, { log, query, zone }: Followed): OpenStream {
   const conditions = withoutClauses(query, ["sort", "take", "skip", "columns", "occurs"]);
   return (start, events) => {
     const abort = new AbortController();
@@ -45,7 +45,7 @@ async function read(opening: Promise<Response>, events: StreamEvents, abort: Abo
   try {
     const watched = body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({ transform: watch.pass }));
     for await (const { event, data } of readEvents(watched)) {
-      if (event === "event") events.event(rowOf(JSON.parse(data) as EventRecord));
+      if (event === "event") events.event(rowOfRecord(JSON.parse(data) as EventRecord));
       else if (event === "skipped") events.skipped((JSON.parse(data) as { count: number }).count);
     }
   } finally {

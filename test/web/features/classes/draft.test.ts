@@ -1,13 +1,13 @@
 import test from "ava";
 
 import type { ClassRecord } from "../../../../src/web/parts/api/types.ts";
-import { readAsk } from "../../../../src/web/parts/query/compose.ts";
+import { readQuery } from "../../../../src/web/parts/query/compose.ts";
 import {
-  conditionOf,
+  classCondition,
   constantPart,
   heavierThan,
   keyFor,
-  newDraft,
+  newClassDraft,
 } from "../../../../src/web/features/classes/draft.ts";
 
 const record = (key: string, weight: number, color: string): ClassRecord => ({
@@ -23,11 +23,11 @@ const record = (key: string, weight: number, color: string): ClassRecord => ({
 const CLASSES = [record("error", 50, "Tomato"), record("slow", 20, "orange")];
 
 test("a new class takes no events from the others, and has a colour of its own", (t) => {
-  const draft = newDraft(CLASSES);
+  const draft = newClassDraft(CLASSES);
   t.is(draft.weight, "10");
   t.deepEqual(heavierThan(draft, CLASSES), CLASSES);
-  t.is(newDraft([record("ignored", 0, "gray")]).weight, "-10");
-  t.is(newDraft([]).weight, "10");
+  t.is(newClassDraft([record("ignored", 0, "gray")]).weight, "-10");
+  t.is(newClassDraft([]).weight, "10");
   t.is(draft.color, "mediumvioletred");
 });
 
@@ -48,15 +48,15 @@ test("the longest constant part of a text becomes a condition", (t) => {
 });
 
 test("the conditions of a class are valid LQL", (t) => {
-  const draft = { ...newDraft([]), tag: "it's", source: "web", text: "a", link: "b" };
-  const condition = conditionOf(draft)!;
+  const draft = { ...newClassDraft([]), tag: "it's", source: "web", text: "a", link: "b" };
+  const condition = classCondition(draft)!;
   t.is(condition, "tag = 'it''s' AND source = 'web' AND text CONTAINS 'a' AND link CONTAINS 'b'");
-  t.not(readAsk(`GET events WHERE ${condition}`), null);
-  t.is(conditionOf(newDraft([])), null);
+  t.not(readQuery(`GET events WHERE ${condition}`), null);
+  t.is(classCondition(newClassDraft([])), null);
 });
 
 test("classes of more weight keep their events", (t) => {
-  const draft = { ...newDraft(CLASSES), weight: "20" };
+  const draft = { ...newClassDraft(CLASSES), weight: "20" };
   t.deepEqual(
     heavierThan(draft, CLASSES).map(({ key }) => key),
     ["error"],

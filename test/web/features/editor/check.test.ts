@@ -2,7 +2,7 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { checkQuery } from "../../../../src/web/features/editor/check.ts";
-import { shadesOf } from "../../../../src/web/features/editor/highlight.ts";
+import { shadesOfQuery } from "../../../../src/web/features/editor/highlight.ts";
 import { blocksOf, examples, readPage } from "../../../query/examples.ts";
 import { printQuery, queries, printStyles } from "../../../query/trees.ts";
 
@@ -86,13 +86,13 @@ test("the rendered text is the typed one, with only the fault marked", (t) => {
   const property = fc.property(texts, fc.nat(), fc.nat(), (text, a, b) => {
     const [start, end] = [Math.min(a, b), Math.max(a, b)].map((each) => each % (text.length + 1));
     const fault = { start: Math.min(start!, end!), end: Math.max(start!, end!) };
-    const shades = shadesOf(text, fault);
+    const shades = shadesOfQuery(text, fault);
     t.is(shades.map((shade) => shade.text).join(""), text);
     const marked = shades.filter(({ isFault }) => isFault).map((shade) => shade.text);
     t.is(marked.join(""), text.slice(fault.start, fault.end));
   });
   fc.assert(property, { numRuns: 500 });
-  const drawn = shadesOf("get events where Source in ('a', 5) // no").map(({ text, kind }) => [kind, text]);
+  const drawn = shadesOfQuery("get events where Source in ('a', 5) // no").map(({ text, kind }) => [kind, text]);
   t.deepEqual(drawn, [
     ["keyword", "get"],
     ["plain", " "],

@@ -1,10 +1,10 @@
 import test from "ava";
 
 import { MOST_AGGREGATES } from "../../../../src/query/plan.ts";
-import { readAsk } from "../../../../src/web/parts/query/compose.ts";
-import { eventsOf } from "../../../../src/web/parts/query/groups.ts";
+import { readQuery } from "../../../../src/web/parts/query/compose.ts";
+import { eventsQuery } from "../../../../src/web/parts/query/groups.ts";
 import {
-  boundsOf,
+  bandBounds,
   choicesBeside,
   conditioned,
   countsQuery,
@@ -47,7 +47,7 @@ test("one query requests the facts of all fields, with minimum and maximum of nu
     { name: "source", kind: "text", count: "9" },
     { name: "@http.status", kind: "number", count: "9" },
   ];
-  const query = statisticsQuery(eventsOf("GET events WHERE tag = 'x' TAKE 3")!, fields, RANGE, "UTC");
+  const query = statisticsQuery(eventsQuery("GET events WHERE tag = 'x' TAKE 3")!, fields, RANGE, "UTC");
   t.regex(query, /DISTINCT\(source\) AS d0, DISTINCT\(@http\.status\) AS d1, MIN\(@http\.status\) AS min1/);
   t.regex(query, /WHERE tag = 'x'/);
   t.notRegex(query, /TAKE/);
@@ -67,25 +67,25 @@ test("fields are split into parts that ask for at most 50 aggregates each", (t) 
   const parts = statisticsParts(fields);
   t.deepEqual(parts.flat(), fields);
   for (const part of parts) {
-    const query = statisticsQuery(eventsOf("GET events")!, part, RANGE, "UTC");
+    const query = statisticsQuery(eventsQuery("GET events")!, part, RANGE, "UTC");
     t.true((query.match(/ AS /g) ?? []).length <= MOST_AGGREGATES);
   }
   t.is(parts.length, 5);
 });
 
 test("few numbers are shown individually, many in bands at round numbers within their range", (t) => {
-  t.is(boundsOf(statistics({})), null);
-  t.is(boundsOf(statistics({ isNumber: true, distinct: 5, min: 200, max: 503 })), null);
+  t.is(bandBounds(statistics({})), null);
+  t.is(bandBounds(statistics({ isNumber: true, distinct: 5, min: 200, max: 503 })), null);
   t.deepEqual(
-    boundsOf(statistics({ isNumber: true, distinct: 90, min: 0, max: 8_979 })),
+    bandBounds(statistics({ isNumber: true, distinct: 90, min: 0, max: 8_979 })),
     [10, 50, 100, 500, 1_000, 5_000],
   );
-  t.deepEqual(boundsOf(statistics({ isNumber: true, distinct: 90, min: -3, max: 7 })), [-2, 0, 2, 4, 6]);
-  t.is(boundsOf(statistics({ isNumber: true, distinct: 90, min: 4, max: 4 })), null);
+  t.deepEqual(bandBounds(statistics({ isNumber: true, distinct: 90, min: -3, max: 7 })), [-2, 0, 2, 4, 6]);
+  t.is(bandBounds(statistics({ isNumber: true, distinct: 90, min: 4, max: 4 })), null);
 });
 
 test("the values of a field are those of events that match all other conditions", (t) => {
-  const query = facetQuery(statistics({}), eventsOf("GET events WHERE source = 'a' AND tag = 'x'")!, RANGE, "UTC", 5)!;
+  const query = facetQuery(statistics({}), eventsQuery("GET events WHERE source = 'a' AND tag = 'x'")!, RANGE, "UTC", 5)!;
   t.notRegex(query, /source = 'a'/);
   t.regex(query, /tag = 'x'/);
   t.regex(query, /GROUPBY source/);
@@ -119,7 +119,7 @@ test("values are ordered by count, absence last; bands by their bounds", (t) => 
 });
 
 test("selected values outside the list are counted without the field's own conditions", (t) => {
-  const ask = eventsOf("GET events WHERE source IN ('a', 'it''s') AND source != 'c' AND tag = 'x' TAKE 3")!;
+  const ask = eventsQuery("GET events WHERE source IN ('a', 'it''s') AND source != 'c' AND tag = 'x' TAKE 3")!;
   const choices = choicesBeside(ask, "source", [{ choice: "A" }]);
   t.deepEqual(choices, ["it's", "c"]);
   const query = countsQuery("source", choices, ask, RANGE, "UTC")!;
@@ -133,22 +133,22 @@ test("selected values outside the list are counted without the field's own condi
 });
 
 test("selected bands and absence are counted like values", (t) => {
-  const ask = eventsOf("GET events WHERE value >= 3 AND value < 7 AND class IS NULL")!;
+  const ask = eventsQuery("GET events WHERE value >= 3 AND value < 7 AND class IS NULL")!;
   const band = choicesBeside(ask, "value", [{ choice: { from: 0, to: 10 } }]);
   const query = countsQuery("value", band, ask, RANGE, "UTC")!;
   t.regex(query, /COUNT\(\(value >= 3 AND value < 7\)\) AS n0/);
-  t.not(readAsk(query), null);
+  t.not(readQuery(query), null);
   t.regex(countsQuery("class", choicesBeside(ask, "class", []), ask, RANGE, "UTC")!, /COUNT\(class IS NULL\) AS n0/);
   t.deepEqual(choicesBeside(ask, "class", [{ choice: null }]), []);
 });
 
 test("a selection in a field does not narrow that field's facts", (t) => {
   const fields = ["source", "tags", "value"].map((name) => ({ name, kind: "text", count: "9" }));
-  const ask = eventsOf("GET events WHERE source = 'a' AND value >= 3 AND value < 7 AND text = 'x'")!;
+  const ask = eventsQuery("GET events WHERE source = 'a' AND value >= 3 AND value < 7 AND text = 'x'")!;
   const found = conditioned(ask, fields).map(({ field, rest }) => [field.name, rest.text]);
   t.deepEqual(found, [
     ["source", "GET events WHERE value >= 3 AND value < 7 AND text = 'x'"],
     ["value", "GET events WHERE source = 'a' AND text = 'x'"],
   ]);
-  t.deepEqual(conditioned(eventsOf("GET events")!, fields), []);
+  t.deepEqual(conditioned(eventsQuery("GET events")!, fields), []);
 });

@@ -5,10 +5,10 @@ import type { GroupRow } from "../../../../src/web/parts/groups/model.ts";
 import {
   MOST_CIRCLES,
   circleAt,
-  circlesOf,
-  dotsOf,
-  placesOf,
-  projectionOf,
+  placeCircles,
+  placeDots,
+  placesOfRows,
+  mapProjection,
 } from "../../../../src/web/features/groups/places.ts";
 import { sortRows } from "../../../../src/web/features/groups/sort-rows.ts";
 
@@ -24,13 +24,13 @@ function rowsOf(counts: Readonly<Record<string, number>>): GroupRow[] {
 }
 
 function draw(counts: Readonly<Record<string, number>>, size = SIZE) {
-  const places = placesOf(rowsOf(counts), "count");
-  const projection = projectionOf(places, size);
-  return { places, projection, circles: circlesOf(places, projection, size) };
+  const places = placesOfRows(rowsOf(counts), "count");
+  const projection = mapProjection(places, size);
+  return { places, projection, circles: placeCircles(places, projection, size) };
 }
 
 test("places are the groups with coordinates, the largest first, each with its row", (t) => {
-  const places = placesOf(rowsOf({ "": 9, "52.52,13.405": 2, "-17.7,179.9": 5 }), "count");
+  const places = placesOfRows(rowsOf({ "": 9, "52.52,13.405": 2, "-17.7,179.9": 5 }), "count");
   t.deepEqual(places, [
     { lat: -17.7, lon: 179.9, value: 5, row: 2 },
     { lat: 52.52, lon: 13.405, value: 2, row: 1 },
@@ -97,7 +97,7 @@ test("areas are proportional to values; many circles are smaller and do not cove
   const covered = circles.reduce((sum, { radius }) => sum + Math.PI * radius ** 2, 0);
   t.true(covered < 0.2 * SIZE.width * SIZE.height, `${covered}`);
   // Places without a circle have a dot.
-  const dots = dotsOf(places, projection).match(/M/g)?.length ?? 0;
+  const dots = placeDots(places, projection).match(/M/g)?.length ?? 0;
   t.true(dots > 0 && dots <= places.length - MOST_CIRCLES);
 });
 

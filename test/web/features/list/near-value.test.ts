@@ -1,9 +1,9 @@
 import test from "ava";
 
-import { readAsk } from "../../../../src/web/parts/query/compose.ts";
+import { readQuery } from "../../../../src/web/parts/query/compose.ts";
 import { nearValue, textConditions, withValue } from "../../../../src/web/features/list/near-value.ts";
 
-const conditionsOf = (query: string) => textConditions(readAsk(query)!).map(({ field, value }) => `${field} ${value}`);
+const conditionsOf = (query: string) => textConditions(readQuery(query)!).map(({ field, value }) => `${field} ${value}`);
 
 test("only conditions for one exact text are checked", (t) => {
   t.deepEqual(conditionsOf("GET events.slwo WHERE source = 'payment' AND tag = 'x' AND @shop = 'berlin'"), [
@@ -38,7 +38,7 @@ test("the suggested value differs by a typing error, or has the same start", (t)
 
 test("the suggested value replaces the first one, with the rest as typed", (t) => {
   const replace = (query: string, other: string) => {
-    const ask = readAsk(query)!;
+    const ask = readQuery(query)!;
     return withValue(ask, textConditions(ask)[0]!, other);
   };
   t.is(

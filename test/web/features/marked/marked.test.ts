@@ -4,10 +4,10 @@ import { EMPTY_ROW } from "../../../../src/web/parts/rows/row.ts";
 import {
   bookmarkBeside,
   byDay,
-  countsOf,
+  valueCounts,
   isPrecededByNew,
   narrowed,
-  successorOf,
+  successorId,
 } from "../../../../src/web/features/marked/marked.ts";
 import type { MarkedEvent } from "../../../../src/web/features/marked/marked.ts";
 
@@ -32,15 +32,15 @@ test("a list across logs is narrowed by log and class together", (t) => {
 });
 
 test("values are counted within the other field's selection, and the selected one stays visible", (t) => {
-  t.deepEqual(countsOf(EVENTS, "log", ALL), [
+  t.deepEqual(valueCounts(EVENTS, "log", ALL), [
     { value: "shop", count: 3 },
     { value: "depot", count: 2 },
   ]);
-  t.deepEqual(countsOf(EVENTS, "class", { log: "shop", class: null }), [
+  t.deepEqual(valueCounts(EVENTS, "class", { log: "shop", class: null }), [
     { value: "error", count: 1 },
     { value: "slow", count: 1 },
   ]);
-  t.deepEqual(countsOf(EVENTS, "log", { log: "blog", class: "slow" }), [
+  t.deepEqual(valueCounts(EVENTS, "log", { log: "blog", class: "slow" }), [
     { value: "shop", count: 1 },
     { value: "blog", count: 0 },
   ]);
@@ -58,9 +58,9 @@ test("events are listed under their days, in order", (t) => {
 });
 
 test("a removed row is replaced by the next one, or at the end by the previous one", (t) => {
-  t.is(successorOf(EVENTS, "5"), "4");
-  t.is(successorOf(EVENTS, "1"), "2");
-  t.is(successorOf([marked("1")], "1"), null);
+  t.is(successorId(EVENTS, "5"), "4");
+  t.is(successorId(EVENTS, "1"), "2");
+  t.is(successorId([marked("1")], "1"), null);
 });
 
 test("an event is moved only by new ones above it", (t) => {

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import type { Ask, Client } from "../../../../src/web/parts/api/client.ts";
+import type { RequestOptions, Client } from "../../../../src/web/parts/api/client.ts";
 import type { EventRecord } from "../../../../src/web/parts/api/types.ts";
 import { bookmarkBeside } from "../../../../src/web/features/marked/marked.ts";
 import { readBookmarksBeside, readMarked } from "../../../../src/web/features/marked/read-marked.ts";
@@ -14,7 +14,7 @@ function record(number: number): EventRecord {
 }
 
 /** Answers lists of 1,200 bookmarks, a second apart, ordered and paged like the API. */
-async function ask(_path: string, { query = {} }: Ask = {}) {
+async function ask(_path: string, { query = {} }: RequestOptions = {}) {
   const [from, to] = String(query["created"] ?? ":").split(":");
   const all = Array.from({ length: COUNT }, (_, i) => i + 1)
     .filter((number) => from === "" || number * 1_000 >= Number(from))

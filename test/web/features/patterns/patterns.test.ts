@@ -1,7 +1,7 @@
 import test from "ava";
 
-import { readAsk } from "../../../../src/web/parts/query/compose.ts";
-import { stepOf } from "../../../../src/web/parts/query/steps.ts";
+import { readQuery } from "../../../../src/web/parts/query/compose.ts";
+import { stepOfRange } from "../../../../src/web/parts/query/steps.ts";
 import {
   classText,
   courseQuery,
@@ -23,12 +23,12 @@ test("patterns are requested by count, with their total number", (t) => {
 
 test("trends are requested for as many patterns as a query has room for", (t) => {
   const patterns = Array.from({ length: 200 }, (_, index) => `it's <n> of ${"x".repeat(90)} ${index}`);
-  const query = courseQuery("GET events", patterns, stepOf(RANGE), RANGE, "UTC")!;
+  const query = courseQuery("GET events", patterns, stepOfRange(RANGE), RANGE, "UTC")!;
   t.true(query.length < 4_096);
   t.regex(query, /it''s <n>/);
-  t.not(readAsk(query), null);
-  t.is(courseQuery("GET events", [], stepOf(RANGE), RANGE, "UTC"), null);
-  const behind = courseQuery("GET events", ["x".repeat(8_000), "short"], stepOf(RANGE), RANGE, "UTC")!;
+  t.not(readQuery(query), null);
+  t.is(courseQuery("GET events", [], stepOfRange(RANGE), RANGE, "UTC"), null);
+  const behind = courseQuery("GET events", ["x".repeat(8_000), "short"], stepOfRange(RANGE), RANGE, "UTC")!;
   t.regex(behind, /pattern IN \('short'\)/);
 });
 

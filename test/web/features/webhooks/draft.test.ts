@@ -2,9 +2,9 @@ import test from "ava";
 
 import type { HookRecord } from "../../../../src/web/parts/api/types.ts";
 import {
-  draftOf,
-  newDraft,
-  settingsOf,
+  draftOfHook,
+  newHookDraft,
+  hookSettings,
   showsTemplate,
   withSender,
 } from "../../../../src/web/features/webhooks/draft.ts";
@@ -21,9 +21,9 @@ const HOOK: HookRecord = {
 };
 
 test("a new draft has the usual name and signature of its sender, and a free name alone", (t) => {
-  t.like(newDraft("github", []), { name: "github", signature: "github", secret: "drawn" });
-  t.is(newDraft("github", [{ name: "github" }]).name, "");
-  t.deepEqual(settingsOf(newDraft("github", []), null), {
+  t.like(newHookDraft("github", []), { name: "github", signature: "github", secret: "drawn" });
+  t.is(newHookDraft("github", [{ name: "github" }]).name, "");
+  t.deepEqual(hookSettings(newHookDraft("github", []), null), {
     kind: "github",
     signature: "github",
     template: null,
@@ -32,7 +32,7 @@ test("a new draft has the usual name and signature of its sender, and a free nam
 });
 
 test("another sender changes what follows from the sender, and nothing that was typed", (t) => {
-  const gitlab = withSender(newDraft("github", []), "gitlab", [], true);
+  const gitlab = withSender(newHookDraft("github", []), "gitlab", [], true);
   t.like(gitlab, { name: "gitlab", signature: "gitlab" });
   t.regex(gitlab.template.text, /object_kind/);
   const json = withSender(gitlab, "json", [], true);
@@ -40,32 +40,32 @@ test("another sender changes what follows from the sender, and nothing that was 
   const typed = { ...json, name: "mine", template: { ...json.template, text: "{a}" } };
   t.like(withSender(typed, "standard", [], true), { name: "mine", template: { text: "{a}" }, secret: "given" });
   t.is(withSender(typed, "github", [], true).template.text, "", "GitHub's form needs none");
-  const signed = draftOf({ ...HOOK, signature: "standard" });
+  const signed = draftOfHook({ ...HOOK, signature: "standard" });
   t.like(withSender(signed, "gitlab", [], false), { name: "ci", secret: "kept", signature: "gitlab" });
 });
 
 test("a secret is sent where one is wanted, and not where it stays", (t) => {
-  const kept = draftOf({ ...HOOK, signature: "gitlab" });
-  t.false("secret" in settingsOf(kept, HOOK));
-  t.is(settingsOf({ ...kept, secret: "drawn" }, HOOK)["secret"], null);
-  t.is(settingsOf({ ...kept, secret: "given", given: "12345678" }, HOOK)["secret"], "12345678");
-  t.false("secret" in settingsOf({ ...kept, secret: "given", signature: "none" }, HOOK));
+  const kept = draftOfHook({ ...HOOK, signature: "gitlab" });
+  t.false("secret" in hookSettings(kept, HOOK));
+  t.is(hookSettings({ ...kept, secret: "drawn" }, HOOK)["secret"], null);
+  t.is(hookSettings({ ...kept, secret: "given", given: "12345678" }, HOOK)["secret"], "12345678");
+  t.false("secret" in hookSettings({ ...kept, secret: "given", signature: "none" }, HOOK));
 });
 
 test("a list of tags stays a list until it is changed", (t) => {
   const hook = { ...HOOK, template: { tags: ["in review", "{b}"] } };
-  const draft = draftOf(hook);
+  const draft = draftOfHook(hook);
   t.is(draft.template.tags, "in review {b}");
-  t.deepEqual(settingsOf(draft, hook)["template"], hook.template);
+  t.deepEqual(hookSettings(draft, hook)["template"], hook.template);
   const changed = { ...draft, template: { ...draft.template, tags: "{b}" } };
-  t.deepEqual(settingsOf(changed, hook)["template"], { tags: "{b}" });
-  t.is(settingsOf({ ...draft, template: { ...draft.template, tags: " " } }, hook)["template"], null);
+  t.deepEqual(hookSettings(changed, hook)["template"], { tags: "{b}" });
+  t.is(hookSettings({ ...draft, template: { ...draft.template, tags: " " } }, hook)["template"], null);
 });
 
 test("the fields of a template are there for JSON, and for a hook that has one", (t) => {
-  t.false(showsTemplate(newDraft("github", [])));
-  t.true(showsTemplate(newDraft("json", [])));
-  t.true(showsTemplate(draftOf({ ...HOOK, kind: "github", template: { text: "{a}" } })));
+  t.false(showsTemplate(newHookDraft("github", [])));
+  t.true(showsTemplate(newHookDraft("json", [])));
+  t.true(showsTemplate(draftOfHook({ ...HOOK, kind: "github", template: { text: "{a}" } })));
 });
 
 test("headers are read a line each, and a line that is none is no header", (t) => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { addressOf, ApiFault, createClient } from "../../../../src/web/parts/api/client.ts";
+import { apiAddress, ApiFault, createClient } from "../../../../src/web/parts/api/client.ts";
 import { until } from "../../../support/until.ts";
 
 /** Returns a client of a server that answers as the test says. */
@@ -84,8 +84,8 @@ test("at most four requests run at once, the newest waiting one is next, and an 
 });
 
 test("undefined parameters are left out of an address", (t) => {
-  t.is(addressOf("/x", { a: undefined }), "/x");
-  t.is(addressOf("/x", { a: false, b: 0 }), "/x?a=false&b=0");
+  t.is(apiAddress("/x", { a: undefined }), "/x");
+  t.is(apiAddress("/x", { a: false, b: 0 }), "/x?a=false&b=0");
 });
 
 test("a truncated or foreign response is an error", async (t) => {

@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { foldData, isHtml } from "../../../../src/web/parts/event/data.ts";
-import { actionsOf, attributesOf, detailsOf, safeLink, actionLabel } from "../../../../src/web/parts/event/details.ts";
+import { actionsOfValue, attributesOfEvent, detailsOfEvent, safeLink, actionLabel } from "../../../../src/web/parts/event/details.ts";
 import { rowOf } from "../../support/rows.ts";
 
 const words = { moment: (ms: number) => new Date(ms).toISOString(), className: (key: string) => key.toUpperCase() };
@@ -9,7 +9,7 @@ const words = { moment: (ms: number) => new Date(ms).toISOString(), className: (
 test("an event shows the fields that it has, and its attributes by name", (t) => {
   const row = rowOf(1, { class: "error", tags: ["a", "b"], value: 0, attributes: { b: [1, 2], a: "" } });
   t.deepEqual(
-    detailsOf(row, words).map(({ field, values }) => [field, ...values.map(({ shown }) => shown)]),
+    detailsOfEvent(row, words).map(({ field, values }) => [field, ...values.map(({ shown }) => shown)]),
     [
       ["created", "1970-01-12T13:46:41.000Z"],
       ["class", "ERROR"],
@@ -19,7 +19,7 @@ test("an event shows the fields that it has, and its attributes by name", (t) =>
       ["id", row.id],
     ],
   );
-  t.deepEqual(attributesOf(row), [
+  t.deepEqual(attributesOfEvent(row), [
     { field: "@a", values: [{ shown: "“”", value: "" }] },
     {
       field: "@b",
@@ -33,13 +33,13 @@ test("an event shows the fields that it has, and its attributes by name", (t) =>
 
 test("each value offers the conditions that can be queried", (t) => {
   const value = { shown: "8011", value: 8_011 };
-  t.deepEqual(actionsOf("@took", value, null), ["only", "not", "above", "below", "group", "column", "copy"]);
+  t.deepEqual(actionsOfValue("@took", value, null), ["only", "not", "above", "below", "group", "column", "copy"]);
   // A place cannot be used in a condition, but events can be grouped by it.
-  t.deepEqual(actionsOf("geo", { shown: "52.52, 13.405", value: null }, null), ["group", "column", "copy"]);
-  t.deepEqual(actionsOf("created", { shown: "now", value: null }, null), ["copy"]);
+  t.deepEqual(actionsOfValue("geo", { shown: "52.52, 13.405", value: null }, null), ["group", "column", "copy"]);
+  t.deepEqual(actionsOfValue("created", { shown: "now", value: null }, null), ["copy"]);
   const long = "x".repeat(7_500);
-  t.deepEqual(actionsOf("@trace", { shown: long, value: long }, null), ["group", "column", "copy"]);
-  t.deepEqual(actionsOf("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
+  t.deepEqual(actionsOfValue("@trace", { shown: long, value: long }, null), ["group", "column", "copy"]);
+  t.deepEqual(actionsOfValue("link", { shown: "x", value: "x" }, "https://x.example/").at(-1), "follow");
   t.deepEqual(actionLabel("only", "user", "u-1", false), { before: "Only ", name: "u-1" });
   t.deepEqual(actionLabel("column", "user", "u-1", true), { before: "Hide the column" });
 });

@@ -1,20 +1,20 @@
 import test from "ava";
 
-import { readAsk } from "../../../../src/web/parts/query/compose.ts";
-import { stepOf } from "../../../../src/web/parts/query/steps.ts";
+import { readQuery } from "../../../../src/web/parts/query/compose.ts";
+import { stepOfRange } from "../../../../src/web/parts/query/steps.ts";
 import {
   barsQuery,
-  columnsOf,
+  columnsOfRange,
   labelled,
-  partKeysOf,
+  partKeysOfColumns,
   partName,
-  scaleOf,
+  axisScale,
 } from "../../../../src/web/parts/histogram/bars.ts";
 
 const HOUR_MS = 3_600_000;
 const FROM = Date.UTC(2026, 10, 24, 12);
 const RANGE = { from: FROM, to: FROM + 2 * HOUR_MS };
-const STEP = { ...stepOf(RANGE), unit: "hours" as const, count: 1, key: "HOUR", name: "1-hour bars" };
+const STEP = { ...stepOfRange(RANGE), unit: "hours" as const, count: 1, key: "HOUR", name: "1-hour bars" };
 
 test("bars are groups by time and class of a query's events within its range", (t) => {
   const query = barsQuery("GET events WHERE source = 'a' SORT text TAKE 5", RANGE, "UTC", STEP, { kind: "count" })!;
@@ -23,7 +23,7 @@ test("bars are groups by time and class of a query's events within its range", (
   t.regex(query, /COLUMNS\(KEY, COUNT, COUNT\(level = 'fatal'\) AS fatal, .*AS trace\)/);
   t.regex(query, /OCCURS\('2026-11-24T12/);
   t.notRegex(query, /SORT|TAKE/);
-  t.not(readAsk(query), null);
+  t.not(readQuery(query), null);
 });
 
 test("the bars of a grouped query show the events behind the groups", (t) => {
@@ -49,7 +49,7 @@ test("every bar of the range is present, with its classes by weight and events w
     { key: "11/24/2026 12:00", keys: ["11/24/2026 12:00", "slow"], count: "2" },
     { key: "11/24/2026 12:00", keys: ["11/24/2026 12:00", "error"], count: "1" },
   ];
-  const [first, second, ...more] = columnsOf(records, STEP, RANGE, "UTC", ["error", "slow"]);
+  const [first, second, ...more] = columnsOfRange(records, STEP, RANGE, "UTC", ["error", "slow"]);
   t.deepEqual(more, []);
   t.is(first!.height, 14);
   t.deepEqual(first!.parts, [
@@ -59,7 +59,7 @@ test("every bar of the range is present, with its classes by weight and events w
     { class: "", level: "", count: 7 },
   ]);
   t.is(second!.height, 0);
-  t.deepEqual(scaleOf([first!, second!]), { low: 0, high: 14 });
+  t.deepEqual(axisScale([first!, second!]), { low: 0, high: 14 });
 });
 
 test("events without a class are split by level, the most severe first; a class wins", (t) => {
@@ -69,7 +69,7 @@ test("events without a class are split by level, the most severe first; a class 
     { key: at, keys: [at, ""], count: "7", ...levels },
     { key: at, keys: [at, "slow"], count: "3", ...levels },
   ];
-  const columns = columnsOf(records, STEP, RANGE, "UTC", ["slow"]);
+  const columns = columnsOfRange(records, STEP, RANGE, "UTC", ["slow"]);
   t.deepEqual(columns[0]!.parts, [
     { class: "slow", level: "", count: 3 },
     { class: "", level: "error", count: 2 },
@@ -79,7 +79,7 @@ test("events without a class are split by level, the most severe first; a class 
   ]);
   t.is(columns[0]!.height, 10);
   t.deepEqual(
-    partKeysOf(columns, ["slow"]).map((part) => partName(part, (key) => key.toUpperCase())),
+    partKeysOfColumns(columns, ["slow"]).map((part) => partName(part, (key) => key.toUpperCase())),
     ["SLOW", "error", "warn", "info", "No class"],
   );
 });
@@ -87,7 +87,7 @@ test("events without a class are split by level, the most severe first; a class 
 test("a bar without numbers has no value, which 0 would be", (t) => {
   const records = [{ key: "11/24/2026 12:00", numbers: "0", height: "0" }];
   const figures = (given: typeof records) =>
-    columnsOf(given, STEP, RANGE, "UTC", [], "avg").map(({ height, parts }) => [height, parts.length]);
+    columnsOfRange(given, STEP, RANGE, "UTC", [], "avg").map(({ height, parts }) => [height, parts.length]);
   t.deepEqual(figures(records), [
     [null, 0],
     [null, 0],
@@ -99,14 +99,14 @@ test("a bar without numbers has no value, which 0 would be", (t) => {
 });
 
 test("the axis includes 0, also if all values are below it", (t) => {
-  const column = { ...columnsOf([], STEP, RANGE, "UTC", [])[0]!, height: -5 };
-  t.deepEqual(scaleOf([column]), { low: -5, high: 1 });
-  t.deepEqual(scaleOf([]), { low: 0, high: 1 });
+  const column = { ...columnsOfRange([], STEP, RANGE, "UTC", [])[0]!, height: -5 };
+  t.deepEqual(axisScale([column]), { low: -5, high: 1 });
+  t.deepEqual(axisScale([]), { low: 0, high: 1 });
 });
 
 test("round local times are labelled under the axis, and not too many", (t) => {
   const columns = Array.from({ length: 96 }, (_, index) => ({
-    ...columnsOf([], STEP, RANGE, "UTC", [])[0]!,
+    ...columnsOfRange([], STEP, RANGE, "UTC", [])[0]!,
     start: Date.UTC(2026, 10, 24, 5, 15) + index * 900_000,
   }));
   const clock = (moment: number) => new Date(moment).toISOString().slice(11, 16);

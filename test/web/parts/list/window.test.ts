@@ -2,7 +2,7 @@ import test from "ava";
 import fc from "fast-check";
 
 import { Heights } from "../../../../src/web/parts/list/heights.ts";
-import { MAX_ROWS, NOTHING, visibleRows, windowOf } from "../../../../src/web/parts/list/window.ts";
+import { MAX_ROWS, NOTHING, visibleRows, rowsToDraw } from "../../../../src/web/parts/list/window.ts";
 
 test("partly visible rows count as visible", (t) => {
   const heights = new Heights(26, 1_000);
@@ -17,7 +17,7 @@ test("the window contains the visible rows, and never more than a page can handl
       let drawn = NOTHING;
       for (const from of places) {
         const seen = { from, to: from + screen };
-        drawn = windowOf(seen, drawn, 100_000);
+        drawn = rowsToDraw(seen, drawn, 100_000);
         if (drawn.from > seen.from || drawn.to < seen.to || drawn.to - drawn.from > MAX_ROWS) return false;
       }
       return true;
@@ -27,7 +27,7 @@ test("the window contains the visible rows, and never more than a page can handl
 });
 
 test("small steps leave the window unchanged", (t) => {
-  const first = windowOf({ from: 100, to: 130 }, NOTHING, 1_000);
-  t.is(windowOf({ from: 103, to: 133 }, first, 1_000), first);
-  t.not(windowOf({ from: 120, to: 150 }, first, 1_000), first);
+  const first = rowsToDraw({ from: 100, to: 130 }, NOTHING, 1_000);
+  t.is(rowsToDraw({ from: 103, to: 133 }, first, 1_000), first);
+  t.not(rowsToDraw({ from: 120, to: 150 }, first, 1_000), first);
 });

@@ -4,9 +4,9 @@ import { KINDS } from "../../../support/engine-kinds.ts";
 import { get, KEY, LOG, serviceOf } from "../../../support/service.ts";
 import type { Service } from "../../../support/service.ts";
 import { until } from "../../../support/until.ts";
-import { readAsk, withClause } from "../../../../src/web/parts/query/compose.ts";
+import { readQuery, withClause } from "../../../../src/web/parts/query/compose.ts";
 import { withRange } from "../../../../src/web/parts/query/range.ts";
-import { barsOf } from "../../../../src/web/parts/query/steps.ts";
+import { barsOfRange } from "../../../../src/web/parts/query/steps.ts";
 import type { Step } from "../../../../src/web/parts/query/steps.ts";
 
 const MINUTE_MS = 60_000;
@@ -44,14 +44,14 @@ for (const kind of KINDS) {
     await until(async () => (await ask(service, "GET events COLUMNS(COUNT)"))[0]?.count === "100", {
       what: "the events",
     });
-    const query = readAsk("GET events // of the night")!;
+    const query = readQuery("GET events // of the night")!;
     for (const step of STEPS) {
-      const grouped = readAsk(withClause(query, "groupBy", `GROUPBY ${step.key} COLUMNS(KEY, COUNT) FILL`))!;
+      const grouped = readQuery(withClause(query, "groupBy", `GROUPBY ${step.key} COLUMNS(KEY, COUNT) FILL`))!;
       const groups = new Map((await ask(service, withRange(grouped, RANGE))).map(({ key, count }) => [key, count]));
-      const bars = barsOf(step, RANGE, ZONE);
+      const bars = barsOfRange(step, RANGE, ZONE);
       t.deepEqual(bars.map(({ key }) => key).sort(), [...groups.keys()].sort(), step.key);
       for (const bar of bars) {
-        const list = await ask(service, withRange(readAsk("GET events TAKE 500")!, bar));
+        const list = await ask(service, withRange(readQuery("GET events TAKE 500")!, bar));
         t.is(String(list.length), groups.get(bar.key)!, `${step.key} ${bar.key}`);
       }
     }

@@ -5,12 +5,12 @@ import type { StoredEvent } from "../../../../src/events/event.ts";
 import type { Choice } from "../../../../src/web/parts/query/choices.ts";
 import { isSameChoice, writeSelection } from "../../../../src/web/parts/query/choices.ts";
 import * as compose from "../../../../src/web/parts/query/compose.ts";
-import type { Ask } from "../../../../src/web/parts/query/compose.ts";
+import type { EditableQuery } from "../../../../src/web/parts/query/compose.ts";
 import { holds } from "../../../reference/evaluate.ts";
 import { choices, commentsIn, conditionOf, events, typedQueries } from "./queries.ts";
 
-function read(text: string): Ask {
-  const ask = compose.readAsk(text);
+function read(text: string): EditableQuery {
+  const ask = compose.readQuery(text);
   if (ask === null) throw new Error(`not read: ${text}`);
   return ask;
 }
@@ -41,16 +41,16 @@ test("an added condition narrows a query by exactly that, and leaves the rest as
 test('"only" and "all but" match what they say', (t) => {
   const property = fc.property(typedQueries, choices, events, (text, { field, choice }, all) => {
     const ask = read(text);
-    const only = read(compose.only(ask, field, choice));
-    const { chosen, not } = compose.choicesOf(only, field);
+    const only = read(compose.onlyChoice(ask, field, choice));
+    const { chosen, not } = compose.choicesOfField(only, field);
     t.is(chosen.length, 1, only.text);
     t.true(isSameChoice(field, chosen[0]!, choice) && not.length === 0, only.text);
     t.true(both(found(only.text, all), foundBy(field, choice, all)).length === found(only.text, all).length);
 
-    if (compose.hasChoice(field, compose.choicesOf(ask, field).not, choice)) return;
-    const but = read(compose.allBut(ask, field, choice));
-    t.false(compose.hasChoice(field, compose.choicesOf(but, field).chosen, choice), but.text);
-    if (compose.choicesOf(ask, field).chosen.length > 0) return;
+    if (compose.hasChoice(field, compose.choicesOfField(ask, field).not, choice)) return;
+    const but = read(compose.excludeChoice(ask, field, choice));
+    t.false(compose.hasChoice(field, compose.choicesOfField(but, field).chosen, choice), but.text);
+    if (compose.choicesOfField(ask, field).chosen.length > 0) return;
     t.deepEqual(found(but.text, all), both(found(text, all), foundBy(field, choice, all, true)), but.text);
   });
   fc.assert(property, { numRuns: 500 });
@@ -58,13 +58,13 @@ test('"only" and "all but" match what they say', (t) => {
 
 test("a choice that is made and undone leaves an equivalent query", (t) => {
   const property = fc.property(typedQueries, choices, events, (text, { field, choice }, all) => {
-    for (const change of [compose.toggle, compose.toggleNot]) {
+    for (const change of [compose.toggleChoice, compose.toggleExclusion]) {
       const ask = read(text);
-      const { chosen, not } = compose.choicesOf(ask, field);
+      const { chosen, not } = compose.choicesOfField(ask, field);
       if (compose.hasChoice(field, [...chosen, ...not], choice)) continue;
       const once = read(change(ask, field, choice));
-      const ticks = compose.choicesOf(once, field);
-      t.true(compose.hasChoice(field, change === compose.toggle ? ticks.chosen : ticks.not, choice), once.text);
+      const ticks = compose.choicesOfField(once, field);
+      t.true(compose.hasChoice(field, change === compose.toggleChoice ? ticks.chosen : ticks.not, choice), once.text);
       const twice = change(once, field, choice);
       t.deepEqual(found(twice, all), found(text, all), `${text}\n${once.text}\n${twice}`);
     }
@@ -74,23 +74,23 @@ test("a choice that is made and undone leaves an equivalent query", (t) => {
 
 test("a choice is added to those of its field", (t) => {
   t.is(
-    compose.toggle(read("GET events WHERE source = 'a' // x"), "source", "b"),
+    compose.toggleChoice(read("GET events WHERE source = 'a' // x"), "source", "b"),
     "GET events WHERE source IN ('a', 'b') // x",
   );
-  t.is(compose.toggle(read("GET events WHERE source IN ('a', 'b')"), "source", "A"), "GET events WHERE source = 'b'");
+  t.is(compose.toggleChoice(read("GET events WHERE source IN ('a', 'b')"), "source", "A"), "GET events WHERE source = 'b'");
   t.is(
-    compose.toggle(read("GET events.error TAKE 5"), "class", "slow"),
+    compose.toggleChoice(read("GET events.error TAKE 5"), "class", "slow"),
     "GET events WHERE class IN ('error', 'slow') TAKE 5",
   );
-  t.is(compose.toggle(read("GET events.error TAKE 5"), "class", "error"), "GET events TAKE 5");
-  t.is(compose.toggle(read("GET events"), "@http.status", "500"), "GET events WHERE @http.status = 500");
+  t.is(compose.toggleChoice(read("GET events.error TAKE 5"), "class", "error"), "GET events TAKE 5");
+  t.is(compose.toggleChoice(read("GET events"), "@http.status", "500"), "GET events WHERE @http.status = 500");
   t.is(
-    compose.toggle(read("GET events WHERE a='x'AND(user='u')AND b=1"), "user", "v"),
+    compose.toggleChoice(read("GET events WHERE a='x'AND(user='u')AND b=1"), "user", "v"),
     "GET events WHERE a='x'AND user IN ('u', 'v') AND b=1",
   );
-  t.is(compose.toggleNot(read("GET events WHERE tag = 'a'"), "tags", "a"), "GET events WHERE tag != 'a'");
+  t.is(compose.toggleExclusion(read("GET events WHERE tag = 'a'"), "tags", "a"), "GET events WHERE tag != 'a'");
   t.is(
-    compose.toggle(read("GET events WHERE value >= 10 AND value < 50 SORT value"), "value", { from: null, to: 10 }),
+    compose.toggleChoice(read("GET events WHERE value >= 10 AND value < 50 SORT value"), "value", { from: null, to: 10 }),
     "GET events WHERE (value >= 10 AND value < 50 OR value < 10) SORT value",
   );
 });
@@ -118,7 +118,7 @@ test("comments around removed conditions are kept", (t) => {
   t.is(without("tags"), "GET events\n  WHERE source = 'a' // first\n  AND user = 'b' // second\n// third");
   const property = fc.property(typedQueries, choices, (typed, { field, choice }) => {
     const comments = commentsIn(typed);
-    t.deepEqual(commentsIn(compose.toggleNot(read(typed), field, choice)), comments);
+    t.deepEqual(commentsIn(compose.toggleExclusion(read(typed), field, choice)), comments);
   });
   fc.assert(property, { numRuns: 300 });
 });
@@ -133,7 +133,7 @@ test("a query is grouped by a field, and ungrouped again", (t) => {
 });
 
 test("a query with a fault is not parsed", (t) => {
-  t.is(compose.readAsk("GET events WHERE source ="), null);
-  t.is(compose.readAsk(""), null);
-  t.is(compose.readAsk(`GET events WHERE text = '${"x".repeat(5000)}'`), null);
+  t.is(compose.readQuery("GET events WHERE source ="), null);
+  t.is(compose.readQuery(""), null);
+  t.is(compose.readQuery(`GET events WHERE text = '${"x".repeat(5000)}'`), null);
 });

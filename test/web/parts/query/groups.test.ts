@@ -1,10 +1,10 @@
 import test from "ava";
 
-import { readAsk } from "../../../../src/web/parts/query/compose.ts";
+import { readQuery } from "../../../../src/web/parts/query/compose.ts";
 import { withKey } from "../../../../src/web/parts/query/groups.ts";
 
 test("a grouped query is sent with its keys, and otherwise as typed", (t) => {
-  const asked = (query: string) => withKey(readAsk(query)!).text;
+  const asked = (query: string) => withKey(readQuery(query)!).text;
   t.is(
     asked("GET events GROUPBY user COLUMNS(count,sum) TAKE 3"),
     "GET events GROUPBY user COLUMNS(count,sum, KEY) TAKE 3",

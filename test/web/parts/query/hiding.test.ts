@@ -2,7 +2,7 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { withoutHidden } from "../../../../src/web/parts/query/hiding.ts";
-import { readAsk } from "../../../../src/web/parts/query/compose.ts";
+import { readQuery } from "../../../../src/web/parts/query/compose.ts";
 import { holds } from "../../../reference/evaluate.ts";
 import { conditionOf, events, typedQueries } from "./queries.ts";
 
@@ -11,7 +11,7 @@ test("hidden classes are left out unless the query names them, and nothing else"
   const classes = fc.subarray(["a", "b", "error", "web-1"], { minLength: 1 });
   const property = fc.property(typedQueries, classes, events, (text, hide, all) => {
     const { query, hidden } = withoutHidden(text, hide);
-    t.not(readAsk(query), null, query);
+    t.not(readQuery(query), null, query);
     const [before, after] = [conditionOf(text), conditionOf(query)];
     for (const event of all) {
       const isLeftOut = hidden.includes(event.class ?? "");

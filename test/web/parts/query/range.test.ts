@@ -6,11 +6,11 @@ import type { Condition } from "../../../../src/query/plan.ts";
 import { planQuery } from "../../../../src/query/planner.ts";
 import { timeRangeOf } from "../../../../src/query/time-range.ts";
 import { UTC, parseZone } from "../../../../src/query/zone.ts";
-import { readAsk } from "../../../../src/web/parts/query/compose.ts";
+import { readQuery } from "../../../../src/web/parts/query/compose.ts";
 import type { Range } from "../../../../src/web/parts/query/range.ts";
 import * as ranges from "../../../../src/web/parts/query/range.ts";
 import { readEnd, writeEnd } from "../../../../src/web/features/range/ends.ts";
-import { formatsOf } from "../../../../src/web/parts/time/moments.ts";
+import { formatsOfZone } from "../../../../src/web/parts/time/moments.ts";
 import { zoneNames } from "../../../../src/web/parts/time/zones.ts";
 
 const NOW = Date.UTC(2026, 10, 24, 13, 5, 7, 89);
@@ -24,7 +24,7 @@ function resolved(range: Range, zone = BERLIN, now_ms = NOW): [string, string] {
 test("a query's own range is two moments in its time zone and replaces the selected one", (t) => {
   const chosen = ranges.resolveRange({ from: "-15m", to: "now" }, BERLIN, NOW);
   const own = (clause: string) => {
-    const { from, to } = ranges.momentsOf(readAsk(`GET events ${clause}`), chosen, BERLIN, NOW);
+    const { from, to } = ranges.momentsOfQuery(readQuery(`GET events ${clause}`), chosen, BERLIN, NOW);
     return [new Date(from).toISOString(), new Date(to).toISOString()];
   };
   const now = new Date(NOW).toISOString();
@@ -43,7 +43,7 @@ test("a query's own range is moved to other moments, with the rest as typed", (t
   const clause = "OCCURS('2026-11-24T14:05:07.089+01:00', '2026-11-24T14:06:07.089+01:00')";
   t.is(moved("GET events OCCURS(TODAY) WHERE a = 1"), `GET events ${clause} WHERE a = 1`);
   t.is(moved("GET events created OCCURS(NOW - HOURS(1), NOW) TAKE 5"), `GET events ${clause} TAKE 5`);
-  t.deepEqual(ranges.momentsOf(readAsk(moved("GET events OCCURS(TODAY)")!), moments, BERLIN, NOW), moments);
+  t.deepEqual(ranges.momentsOfQuery(readQuery(moved("GET events OCCURS(TODAY)")!), moments, BERLIN, NOW), moments);
   t.is(moved("GET events"), null);
   t.is(moved("GET events OCCURS(TODAY"), null);
 });
@@ -95,7 +95,7 @@ test("a query within a range covers exactly its moments, to the millisecond, in 
   );
   const property = fc.property(moments, moments, fc.constantFrom(...zoneNames()), queries, (a, b, zone, query) => {
     const range = { from: Math.min(a, b), to: Math.max(a, b) };
-    const text = ranges.withRange(readAsk(query)!, range, zone);
+    const text = ranges.withRange(readQuery(query)!, range, zone);
     const question = planQuery(text, { logs: ["shop" as LogKey], now_ms: NOW, zone: UTC });
     const { where } = question.kind === "groups" ? question.plan : question;
     const found = timeRangeOf(where as Condition);
@@ -105,10 +105,10 @@ test("a query within a range covers exactly its moments, to the millisecond, in 
 });
 
 test("a range in the query takes precedence", (t) => {
-  const ask = readAsk("GET events created OCCURS(TODAY) // x")!;
+  const ask = readQuery("GET events created OCCURS(TODAY) // x")!;
   t.true(ranges.hasOwnRange(ask));
   t.is(ranges.withRange(ask, { from: 1, to: 2 }), ask.text);
-  t.false(ranges.hasOwnRange(readAsk("GET events WHERE text CONTAINS 'occurs('")!));
+  t.false(ranges.hasOwnRange(readQuery("GET events WHERE text CONTAINS 'occurs('")!));
 });
 
 test("ends are parsed in the formats that people type", (t) => {
@@ -142,18 +142,18 @@ test("the picker's text of an end is parsed as that end", (t) => {
     moments,
     fc.constantFrom("UTC", BERLIN, "Asia/Kathmandu", "America/Havana"),
     (moment, zone) => {
-      const shown = writeEnd(String(moment), formatsOf(zone));
+      const shown = writeEnd(String(moment), formatsOfZone(zone));
       const read = Number(readEnd(shown, zone, NOW));
       // A clock change repeats some hours: the first of them is meant.
       t.true(read === moment || (moment - read === 3_600_000 && parseZone(zone).changes.length > 0), shown);
     },
   );
   fc.assert(property, { numRuns: 300 });
-  t.is(writeEnd("-24h", formatsOf("UTC")), "now - 24h");
-  t.is(writeEnd("today-1d", formatsOf("UTC")), "today - 1d");
+  t.is(writeEnd("-24h", formatsOfZone("UTC")), "now - 24h");
+  t.is(writeEnd("today-1d", formatsOfZone("UTC")), "today - 1d");
   for (const { range } of ranges.PRESETS) {
     for (const end of [range.from, range.to]) {
-      const read = readEnd(writeEnd(end, formatsOf("UTC")), "UTC", NOW);
+      const read = readEnd(writeEnd(end, formatsOfZone("UTC")), "UTC", NOW);
       t.deepEqual(
         ranges.resolveRange({ from: read!, to: "now" }, "UTC", NOW),
         ranges.resolveRange({ from: end, to: "now" }, "UTC", NOW),
@@ -164,7 +164,7 @@ test("the picker's text of an end is parsed as that end", (t) => {
 
 test("ranges have names", (t) => {
   const name = (from: string, to: string): string =>
-    ranges.rangeName({ from, to }, ranges.resolveRange({ from, to }, BERLIN, NOW), formatsOf(BERLIN));
+    ranges.rangeName({ from, to }, ranges.resolveRange({ from, to }, BERLIN, NOW), formatsOfZone(BERLIN));
   t.is(name("-24h", "now"), "Last 24 hours");
   t.is(name("-3h", "now"), "Last 3 hours");
   t.is(name("-1d", "now"), "Last day");

@@ -1,28 +1,28 @@
 import test from "ava";
 import * as fc from "fast-check";
 
-import { readAsk, withoutFilter } from "../../../../src/web/parts/query/compose.ts";
-import type { Ask } from "../../../../src/web/parts/query/compose.ts";
+import { readQuery, withoutFilter } from "../../../../src/web/parts/query/compose.ts";
+import type { EditableQuery } from "../../../../src/web/parts/query/compose.ts";
 import {
   isWords,
   mayBeWords,
   searchFor,
-  simpleOf,
+  simpleOfQuery,
   typedChip,
   withTyped,
 } from "../../../../src/web/parts/query/simple.ts";
 import { holds } from "../../../reference/evaluate.ts";
 import { conditionOf, events, typedQueries } from "./queries.ts";
 
-function read(text: string): Ask {
-  const ask = readAsk(text);
+function read(text: string): EditableQuery {
+  const ask = readQuery(text);
   if (ask === null) throw new Error(`not read: ${text}`);
   return ask;
 }
 
 /** Returns the simple mode of a query in words; null if it has none. */
 function words(text: string): string[] | null {
-  const simple = simpleOf(read(text));
+  const simple = simpleOfQuery(read(text));
   return (
     simple?.chips
       .map(({ field, verb, values }) => [field, verb, values.join(", ")].join(" ").trim())
@@ -71,7 +71,7 @@ test("other queries are left to LQL", (t) => {
 
 test("the words of the box are all CONTAINS conditions on the text", (t) => {
   const text = "GET events WHERE text CONTAINS 'a' AND user = 'u' AND text CONTAINS 'b c' // c";
-  t.is(simpleOf(read(text))!.text, 'a "b c"');
+  t.is(simpleOfQuery(read(text))!.text, 'a "b c"');
   t.is(
     withTyped(read(text), "it's z"),
     "GET events WHERE text CONTAINS 'it''s' AND user = 'u' AND text CONTAINS 'z' // c",
@@ -83,8 +83,8 @@ test("the words of the box are all CONTAINS conditions on the text", (t) => {
 });
 
 test("a word that reads as a condition is quoted, and one with quotes is a chip", (t) => {
-  t.is(simpleOf(read("GET events WHERE text CONTAINS 'source:a'"))!.text, '"source:a"');
-  t.is(simpleOf(read("GET events WHERE text CONTAINS 'error:'"))!.text, "error:");
+  t.is(simpleOfQuery(read("GET events WHERE text CONTAINS 'source:a'"))!.text, '"source:a"');
+  t.is(simpleOfQuery(read("GET events WHERE text CONTAINS 'error:'"))!.text, "error:");
   t.deepEqual(words(`GET events WHERE text CONTAINS 'say "x"'`), ['text contains say "x"', '""']);
 });
 
@@ -134,7 +134,7 @@ test("typed levels become conditions, in any of their words", (t) => {
 });
 
 test("a chip of a comparison is typed as one", (t) => {
-  const typed = (condition: string) => simpleOf(read(`GET events WHERE ${condition}`))!.chips.map(typedChip);
+  const typed = (condition: string) => simpleOfQuery(read(`GET events WHERE ${condition}`))!.chips.map(typedChip);
   t.deepEqual(typed("level >= 'warn' AND @took > 5 AND value >= 10 AND value < 50 AND user != 'a'"), [
     "level>=warn",
     "@took>5",
@@ -158,7 +158,7 @@ test("any typed text makes a valid query, which simple mode shows", (t) => {
   );
   const property = fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
     const after = withTyped(read("GET events WHERE user = 'u'"), pieces.join(""));
-    t.true(simpleOf(read(after)) !== null, after);
+    t.true(simpleOfQuery(read(after)) !== null, after);
     t.notThrows(() => conditionOf(after), after);
   });
   fc.assert(property, { numRuns: 500 });
@@ -167,11 +167,11 @@ test("any typed text makes a valid query, which simple mode shows", (t) => {
 test("a chip that is removed and typed again gives the same query", (t) => {
   const property = fc.property(typedQueries, events, (text, all) => {
     const ask = read(text);
-    for (const chip of simpleOf(ask)?.chips ?? []) {
+    for (const chip of simpleOfQuery(ask)?.chips ?? []) {
       const typed = typedChip(chip);
       if (typed === "") continue;
       const rest = read(withoutFilter(ask, chip.filter));
-      const after = withTyped(rest, `${typed} ${simpleOf(rest)!.text}`);
+      const after = withTyped(rest, `${typed} ${simpleOfQuery(rest)!.text}`);
       const [before, now] = [conditionOf(text), conditionOf(after)];
       for (const event of all) t.is(holds(now, event), holds(before, event), `${text}\n${typed}\n${after}`);
     }

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 
 import { keyOfPeriod, periodKeyFormat } from "../../../../src/query/calendar.ts";
 import { parseZone } from "../../../../src/query/zone.ts";
-import { barsOf, stepBeside, stepOf } from "../../../../src/web/parts/query/steps.ts";
+import { barsOfRange, stepBeside, stepOfRange } from "../../../../src/web/parts/query/steps.ts";
 import { momentsOfKey } from "../../../../src/web/parts/groups/key-moments.ts";
 
 const HOUR_MS = 3_600_000;
@@ -41,8 +41,8 @@ const moments = fc.record({
 test("bars fill the range without gaps, and each is a group of the service", (t) => {
   const property = fc.property(moments, fc.integer({ min: -2, max: 1 }), fc.nat(), (at, by, seed) => {
     const range = { from: at.near - at.before_ms, to: at.near - at.before_ms + at.length_ms };
-    const step = stepBeside(stepOf(range), by);
-    const bars = barsOf(step, range, at.zone);
+    const step = stepBeside(stepOfRange(range), by);
+    const bars = barsOfRange(step, range, at.zone);
     const period = { kind: "period", unit: step.unit, count: step.count, zone: parseZone(at.zone) } as const;
     const [keyOf, format] = [keyOfPeriod(period), periodKeyFormat(period)];
     t.is(bars[0]!.from, range.from);
@@ -65,18 +65,18 @@ test("bars fill the range without gaps, and each is a group of the service", (t)
 
 test("there are sixty to a hundred and twenty bars", (t) => {
   const count = (length_ms: number): number =>
-    barsOf(stepOf({ from: 0, to: length_ms }), { from: 0, to: length_ms }, "UTC").length;
-  t.is(stepOf({ from: 0, to: DAY_MS }).key, "MINUTES(15)");
-  t.is(stepOf({ from: 0, to: DAY_MS }).name, "15-min bars");
-  t.is(stepOf({ from: 0, to: HOUR_MS }).key, "SECONDS(30)");
-  t.is(stepOf({ from: 0, to: 15 * 60_000 }).key, "SECONDS(10)");
-  t.is(stepOf({ from: 0, to: 15 * 60_000 }).name, "10-second bars");
-  t.is(stepOf({ from: 0, to: 60_000 }).key, "SECONDS(1)");
-  t.is(stepOf({ from: 0, to: 1 }).key, "SECONDS(1)");
-  t.is(stepOf({ from: 0, to: 7 * DAY_MS }).key, "HOURS(2)");
-  t.is(stepOf({ from: 0, to: 30 * DAY_MS }).key, "HOURS(6)");
-  t.is(stepOf({ from: 0, to: 90 * DAY_MS }).key, "DAY");
-  t.is(stepOf({ from: 0, to: 3000 * DAY_MS }).key, "MONTH");
+    barsOfRange(stepOfRange({ from: 0, to: length_ms }), { from: 0, to: length_ms }, "UTC").length;
+  t.is(stepOfRange({ from: 0, to: DAY_MS }).key, "MINUTES(15)");
+  t.is(stepOfRange({ from: 0, to: DAY_MS }).name, "15-min bars");
+  t.is(stepOfRange({ from: 0, to: HOUR_MS }).key, "SECONDS(30)");
+  t.is(stepOfRange({ from: 0, to: 15 * 60_000 }).key, "SECONDS(10)");
+  t.is(stepOfRange({ from: 0, to: 15 * 60_000 }).name, "10-second bars");
+  t.is(stepOfRange({ from: 0, to: 60_000 }).key, "SECONDS(1)");
+  t.is(stepOfRange({ from: 0, to: 1 }).key, "SECONDS(1)");
+  t.is(stepOfRange({ from: 0, to: 7 * DAY_MS }).key, "HOURS(2)");
+  t.is(stepOfRange({ from: 0, to: 30 * DAY_MS }).key, "HOURS(6)");
+  t.is(stepOfRange({ from: 0, to: 90 * DAY_MS }).key, "DAY");
+  t.is(stepOfRange({ from: 0, to: 3000 * DAY_MS }).key, "MONTH");
   for (let length_ms = 60_000; length_ms < 700 * DAY_MS; length_ms *= 1.3) {
     const bars = count(length_ms);
     t.true(bars >= 50 && bars <= 121, `${bars} bars for ${length_ms / HOUR_MS} h`);
@@ -87,7 +87,7 @@ test("there are sixty to a hundred and twenty bars", (t) => {
 test("a repeated hour has two bars, and a skipped one none", (t) => {
   const hour = { unit: "hours", count: 1, key: "HOUR", name: "" } as const;
   const bars = (day: string): string[] =>
-    barsOf(hour, { from: Date.parse(day) - 2 * HOUR_MS, to: Date.parse(day) + 3 * HOUR_MS }, "Europe/Berlin").map(
+    barsOfRange(hour, { from: Date.parse(day) - 2 * HOUR_MS, to: Date.parse(day) + 3 * HOUR_MS }, "Europe/Berlin").map(
       ({ key }) => key.replace(/^\S+ /, ""),
     );
   t.deepEqual(bars("2026-10-25"), ["00:00", "01:00", "02:00", "02:00 +01:00", "03:00"]);

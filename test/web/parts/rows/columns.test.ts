@@ -5,9 +5,9 @@ import {
   moveColumn,
   readColumns,
   resizeColumn,
-  textOf,
+  cellText,
   toggleColumn,
-  tracksOf,
+  gridTracks,
   writeColumns,
 } from "../../../../src/web/parts/rows/columns.ts";
 import { rowOf } from "../../support/rows.ts";
@@ -44,8 +44,8 @@ test("columns are added before the tags, moved, resized and removed", (t) => {
 });
 
 test("one column takes the remaining width", (t) => {
-  t.is(tracksOf(DEFAULT_COLUMNS), "112px 96px minmax(120px, 1fr) 152px");
-  t.is(tracksOf([{ name: "source", width: null }]), "minmax(96px, 1fr)");
+  t.is(gridTracks(DEFAULT_COLUMNS), "112px 96px minmax(120px, 1fr) 152px");
+  t.is(gridTracks([{ name: "source", width: null }]), "minmax(96px, 1fr)");
 });
 
 test("cells show fields and attributes as text", (t) => {
@@ -55,10 +55,10 @@ test("cells show fields and attributes as text", (t) => {
     geo: { lat: 52.52, lon: 13.405 },
     attributes: { took: 8, codes: [1, "x"], "": true },
   });
-  t.is(textOf(row, "tags"), "a b");
-  t.is(textOf(row, "value"), "0");
-  t.is(textOf(row, "geo"), "52.5200, 13.4050");
-  t.is(textOf(row, "@codes"), "1, x");
-  t.is(textOf(row, "@constructor"), "");
-  t.is(textOf(row, "class"), "");
+  t.is(cellText(row, "tags"), "a b");
+  t.is(cellText(row, "value"), "0");
+  t.is(cellText(row, "geo"), "52.5200, 13.4050");
+  t.is(cellText(row, "@codes"), "1, x");
+  t.is(cellText(row, "@constructor"), "");
+  t.is(cellText(row, "class"), "");
 });

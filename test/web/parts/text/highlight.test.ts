@@ -1,10 +1,10 @@
 import test from "ava";
 
 import { parseQuery } from "../../../../src/query/parser.ts";
-import { matchesIn, needlesOf, plainAlternatives } from "../../../../src/web/parts/text/highlight.ts";
-import { piecesOf } from "../../../../src/web/parts/text/visible-text.ts";
+import { matchesIn, needlesOfQuery, plainAlternatives } from "../../../../src/web/parts/text/highlight.ts";
+import { visiblePieces } from "../../../../src/web/parts/text/visible-text.ts";
 
-const needles = (query: string) => Object.fromEntries(needlesOf(parseQuery(query)));
+const needles = (query: string) => Object.fromEntries(needlesOfQuery(parseQuery(query)));
 
 test("the words of a query are marked", (t) => {
   t.deepEqual(needles("GET events WHERE text CONTAINS 'Acquirer' AND (source CONTAINS 'pay' OR text MATCHES 'a|B')"), {
@@ -40,7 +40,7 @@ test("overlapping matches are merged", (t) => {
 });
 
 test("controls and marks of direction are named, in matches or not", (t) => {
-  t.deepEqual(piecesOf("a\u202eb\nc\u0000", [{ start: 0, end: 2 }]), [
+  t.deepEqual(visiblePieces("a\u202eb\nc\u0000", [{ start: 0, end: 2 }]), [
     { text: "a", kind: "match" },
     { text: "U+202E", kind: "control" },
     { text: "b", kind: "plain" },
@@ -51,7 +51,7 @@ test("controls and marks of direction are named, in matches or not", (t) => {
 });
 
 test("line breaks are kept", (t) => {
-  t.deepEqual(piecesOf("a\nb\u200bc", [], { keepLines: true }), [
+  t.deepEqual(visiblePieces("a\nb\u200bc", [], { keepLines: true }), [
     { text: "a\nb", kind: "plain" },
     { text: "U+200B", kind: "control" },
     { text: "c", kind: "plain" },

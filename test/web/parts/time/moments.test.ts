@@ -1,11 +1,11 @@
 import test from "ava";
 
 import { lengthText } from "../../../../src/web/parts/time/lengths.ts";
-import { formatsOf } from "../../../../src/web/parts/time/moments.ts";
-import { isSameDay, isoDay, plusDays, plusMonths, weeksOf } from "../../../../src/web/features/range/calendar.ts";
+import { formatsOfZone } from "../../../../src/web/parts/time/moments.ts";
+import { isSameDay, isoDay, plusDays, plusMonths, weeksOfMonth } from "../../../../src/web/features/range/calendar.ts";
 
 test("moments are formatted in the time zone", (t) => {
-  const formats = formatsOf("Europe/Berlin");
+  const formats = formatsOfZone("Europe/Berlin");
   const moment = Date.UTC(2026, 10, 24, 13, 3, 24, 115);
   t.is(formats.time(moment), "14:03:24.115");
   t.is(formats.clock(moment), "14:03:24.115");
@@ -17,8 +17,8 @@ test("moments are formatted in the time zone", (t) => {
   t.is(formats.whole(moment), "24 Nov 2026, 14:03:24.115 +01:00");
   t.is(formats.spoken(moment), "Tue 24 Nov 2026, 14:03:24 +01:00");
   t.is(formats.iso(moment), "2026-11-24T14:03:24.115+01:00");
-  t.is(formatsOf("UTC").iso(Date.UTC(2026, 0, 5)), "2026-01-05T00:00Z");
-  t.is(formatsOf("UTC").time(-1), "23:59:59.999");
+  t.is(formatsOfZone("UTC").iso(Date.UTC(2026, 0, 5)), "2026-01-05T00:00Z");
+  t.is(formatsOfZone("UTC").time(-1), "23:59:59.999");
 });
 
 test("durations are formatted in their two largest units", (t) => {
@@ -33,7 +33,7 @@ test("durations are formatted in their two largest units", (t) => {
 
 test("a month's page starts on a Monday and shows every day of it once", (t) => {
   for (const month of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) {
-    const weeks = weeksOf({ year: 2026, month });
+    const weeks = weeksOfMonth({ year: 2026, month });
     t.is(new Date(Date.UTC(weeks[0]![0]!.year, weeks[0]![0]!.month - 1, weeks[0]![0]!.day)).getUTCDay(), 1);
     const days = weeks.flat().filter((day) => day.month === month);
     t.is(days.length, new Date(Date.UTC(2026, month, 0)).getUTCDate());

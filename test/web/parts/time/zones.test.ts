@@ -3,7 +3,7 @@ import type { ExecutionContext } from "ava";
 import * as fc from "fast-check";
 
 import { offsetAt, parseZone } from "../../../../src/query/zone.ts";
-import { clockOf, findZone, ownZone, placeOf, zoneAround, zoneNames } from "../../../../src/web/parts/time/zones.ts";
+import { clockOfZone, findZone, ownZone, cityOfZone, zoneAround, zoneNames } from "../../../../src/web/parts/time/zones.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -51,7 +51,7 @@ inBoth("the offset of a zone at any moment equals the service's", (t, browser) =
     fc.integer({ min: Date.UTC(1975, 0, 1), max: Date.UTC(2040, 0, 1) }),
     fc.array(fc.integer({ min: 0, max: 800 * DAY_MS }), { maxLength: 20 }),
     (name, from, steps) => {
-      const [clock, zone] = [clockOf(name), parseZone(name)];
+      const [clock, zone] = [clockOfZone(name), parseZone(name)];
       const around = zone.changes.flatMap(({ at_ms }) => [at_ms - 1, at_ms]).filter((at) => at >= Date.UTC(1975, 0, 1));
       for (const moment of [...steps.map((step) => from + step + 0.5), ...around.slice(0, 40)])
         t.is(
@@ -75,5 +75,5 @@ inBoth("names are found in any case, old ones too", (t, browser) => {
   t.is(find("Europe/Atlantis"), null);
   t.is(find("+01:00"), null);
   t.is(find(""), null);
-  t.is(placeOf("America/Argentina/Buenos_Aires"), "Buenos Aires");
+  t.is(cityOfZone("America/Argentina/Buenos_Aires"), "Buenos Aires");
 });

@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { ApiFault } from "../../../../src/web/parts/api/client.ts";
-import type { Ask, Client } from "../../../../src/web/parts/api/client.ts";
+import type { RequestOptions, Client } from "../../../../src/web/parts/api/client.ts";
 import { acknowledgeShown } from "../../../../src/web/screens/inbox/acknowledge.ts";
 import type { MarkedEvent } from "../../../../src/web/features/marked/marked.ts";
 import { rowOf } from "../../support/rows.ts";
@@ -12,7 +12,7 @@ const SHOWN: readonly MarkedEvent[] = [3, 2, 1].map((number) => ({ ...rowOf(numb
 function service(refused?: string) {
   const requests: string[] = [];
   const seen = new Set<string>();
-  const ask = async (path: string, { json }: Ask = {}) => {
+  const ask = async (path: string, { json }: RequestOptions = {}) => {
     requests.push(`${path} ${JSON.stringify(json)}`);
     const id = path.split("/alerts/")[1];
     const isSeen = (json as { seen: boolean }).seen;

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { foundText, shownOf } from "../../../../src/web/screens/search/found-text.ts";
+import { foundText, shownCount } from "../../../../src/web/screens/search/found-text.ts";
 
 const words = (all: number, take: number | null = null, skip = 0) => foundText({ all, take, skip });
 
@@ -22,7 +22,7 @@ test("a TAKE that limits nothing is not mentioned", (t) => {
 });
 
 test("the list has the events that SKIP and TAKE leave", (t) => {
-  t.is(shownOf({ all: 10, take: 4, skip: 0 }), 4);
-  t.is(shownOf({ all: 10, take: 4, skip: 8 }), 2);
-  t.is(shownOf({ all: 10, take: null, skip: 12 }), 0);
+  t.is(shownCount({ all: 10, take: 4, skip: 0 }), 4);
+  t.is(shownCount({ all: 10, take: 4, skip: 8 }), 2);
+  t.is(shownCount({ all: 10, take: null, skip: 12 }), 0);
 });

@@ -3,7 +3,7 @@ import test from "ava";
 import { resolveRange } from "../../../../src/web/parts/query/range.ts";
 import { rangeAsText } from "../../../../src/web/features/list/empty-text.ts";
 import { longerRange, shorterRange } from "../../../../src/web/state/faults/other-ranges.ts";
-import { formatsOf } from "../../../../src/web/parts/time/moments.ts";
+import { formatsOfZone } from "../../../../src/web/parts/time/moments.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -44,7 +44,7 @@ test("a longer range is the shortest named one that contains the event", (t) => 
 test("the description of a range can start a sentence", (t) => {
   const words = (from: string, to?: string) => {
     const { range: chosen, moments } = range(from, to);
-    return rangeAsText(chosen, moments, formatsOf("UTC"));
+    return rangeAsText(chosen, moments, formatsOfZone("UTC"));
   };
   t.is(words("-24h"), "In the last 24 hours");
   t.is(words("-1h"), "In the last hour");
