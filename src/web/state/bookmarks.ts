@@ -7,7 +7,7 @@ import type { EventRecord } from "../parts/api/types.ts";
 import type { EventRow } from "../parts/rows/row.ts";
 
 /**
- * The reader's own bookmarks in one log. Events carry everyone's marks as opaque ids, so the own
+ * The reader's own bookmarks in one log. Events carry everyone's bookmarks as opaque ids, so the own
  * ones are read separately.
  */
 export type Bookmarks = {
@@ -34,15 +34,15 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
     }
     version.value += 1;
   };
-  const set = (id: string, isMarked: boolean): void => {
-    if (isMarked) own.add(id);
+  const set = (id: string, isBookmarked: boolean): void => {
+    if (isBookmarked) own.add(id);
     else own.delete(id);
     version.value += 1;
   };
   return {
     version,
     has({ id, bookmarks }) {
-      // An event without marks has none of the reader's; the list is read once any mark is seen.
+      // An event without bookmarks has none of the reader's; the list is read once one is seen.
       if (bookmarks.length > 0 && reading === null) {
         reading = readOwn().catch((fault: unknown) => {
           reading = null;
@@ -55,15 +55,15 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
     },
     async toggle({ id }) {
       await reading;
-      const isMarked = !own.has(id);
-      set(id, isMarked);
+      const isBookmarked = !own.has(id);
+      set(id, isBookmarked);
       try {
-        if (isMarked) await client.ask(path, { method: "POST", form: { id } });
+        if (isBookmarked) await client.ask(path, { method: "POST", form: { id } });
         else await client.ask(`${path}/${id}`, { method: "DELETE" });
         bookmarkChanges.value += 1;
       } catch (fault) {
-        set(id, !isMarked);
-        toaster.show(`The bookmark could not be ${isMarked ? "set" : "removed"}: ${faultMessage(fault)}`);
+        set(id, !isBookmarked);
+        toaster.show(`The bookmark could not be ${isBookmarked ? "set" : "removed"}: ${faultMessage(fault)}`);
       }
     },
   };

@@ -11,17 +11,17 @@ import type { Results } from "./results.ts";
 import type { RowAppearance } from "../parts/list/row-view.ts";
 import type { EventRow } from "../parts/rows/row.ts";
 
-const NO_MARKS = (): readonly string[] => [];
+const NO_CLASSES = (): readonly string[] => [];
 
 /** Returns the appearance of a run's rows. A new one redraws the rows. */
 export function useRowAppearance(
   { classes }: Pick<App, "classes">,
   { columns, bookmarks }: Pick<Results, "columns" | "bookmarks">,
   { query, zone, log }: Pick<Run, "query" | "zone" | "log">,
-  marksOf: (row: EventRow) => readonly string[] = NO_MARKS,
+  cssClasses: (row: EventRow) => readonly string[] = NO_CLASSES,
 ): RowAppearance {
   const chosen = columns.value;
-  const marks = bookmarks.version.value;
+  const changes = bookmarks.version.value;
   const byLog = classes.byLog.value;
   return useMemo(
     () => ({
@@ -30,9 +30,9 @@ export function useRowAppearance(
       clock: formatsOfZone(zone).time,
       className: (key) => classes.nameOf(log, key),
       isBookmarked: bookmarks.has,
-      marksOf,
+      cssClasses,
     }),
-    [chosen, marks, byLog, query, zone, marksOf],
+    [chosen, changes, byLog, query, zone, cssClasses],
   );
 }
 

@@ -8,9 +8,8 @@ import { exactRange, isSameRange, momentsOfQuery, resolveRange, withOwnRange } f
 import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../parts/query/range-address.ts";
 import type { Moments, Range } from "../parts/query/range.ts";
 import { findZone } from "../parts/time/zones.ts";
+import type { TimeOrder } from "../parts/rows/question.ts";
 import type { Location } from "./location.ts";
-
-export type Order = "asc" | "desc";
 
 /**
  * One run of a query. Its range is resolved to two moments once, so that list, histogram and fields
@@ -28,7 +27,7 @@ export type Run = {
   readonly hidden: readonly string[];
   readonly moments: Moments;
   readonly zone: string;
-  readonly order: Order;
+  readonly order: TimeOrder;
   /** Aborted when another run begins or this one is cancelled. */
   readonly signal: AbortSignal;
   /** Number of parts being read. */
@@ -53,7 +52,7 @@ export type Search = {
   readonly zone: ReadonlySignal<string>;
   /** The zone chosen for this search; "" for the reader's own. */
   readonly chosenZone: Signal<string>;
-  readonly order: Signal<Order>;
+  readonly order: Signal<TimeOrder>;
   /** Classes to hide, separated by commas; {@link OWN_HIDING} for the reader's own choice. */
   readonly hide: Signal<string>;
   readonly run: ReadonlySignal<Run>;
@@ -95,7 +94,7 @@ export function createSearch({
 }: SearchOptions): Search & { follow: () => void } {
   const query = signal(STANDARD_QUERY);
   const range = signal(STANDARD_RANGE);
-  const order = signal<Order>("desc");
+  const order = signal<TimeOrder>("desc");
   const hide = signal(OWN_HIDING);
   const chosenZone = signal("");
   const zone = computed(() => chosenZone.value || ownZone.value);

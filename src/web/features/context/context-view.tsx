@@ -144,14 +144,14 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
   const control = useRef<ListControl | null>(null);
   const opened = useSignal<ReadonlySet<string>>(new Set(results.contextOpen === id ? [id] : []));
   const matching = useMatching(app, search, rows);
-  const marksOf = useMemo(
+  const cssClasses = useMemo(
     () => (row: EventRow) => [
       ...(row.id === id ? ["at"] : []),
       ...(matching.finds(row.id, row.created) ? [] : ["dim"]),
     ],
     [id, matching],
   );
-  const appearance = useRowAppearance(app, results, run, marksOf);
+  const appearance = useRowAppearance(app, results, run, cssClasses);
   const formats = useEventFormats(app, results, run);
   const actions = useMemo(
     () => ({ ...searchActions({ app, search, results, bookmarks: results.bookmarks }), context: null }),

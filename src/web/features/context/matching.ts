@@ -1,6 +1,7 @@
 import { parseQuery } from "../../../query/parser.ts";
-import { listQuestion, firstCursor, pageQuery, cursorBehind, withoutClauses } from "../../parts/rows/question.ts";
-import type { Moments } from "../../parts/rows/question.ts";
+import { listQuestion, firstCursor, pageQuery, cursorBehind } from "../../parts/rows/question.ts";
+import { textWithoutClauses } from "../../parts/query/clauses.ts";
+import type { Moments } from "../../parts/query/range.ts";
 import type { ReadPage } from "../../parts/rows/paged-rows.ts";
 
 const PAGE = 500;
@@ -17,7 +18,7 @@ export class Matching {
   #known: Moments | null = null;
 
   constructor(query: string, read: ReadPage, signal: AbortSignal) {
-    this.#query = withoutClauses(query, [
+    this.#query = textWithoutClauses(query, [
       "occurs",
       "groupBy",
       "having",

@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
-import type { Order } from "../../parts/rows/question.ts";
+import type { TimeOrder } from "../../parts/rows/question.ts";
 import { RowStore } from "../../parts/rows/row-store.ts";
 import type { RowSource } from "../../parts/rows/row-source.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
@@ -15,7 +15,7 @@ export type ReadNeighbours = (
 
 export type NeighboursOptions = {
   readonly id: string;
-  readonly order: Order;
+  readonly order: TimeOrder;
   readonly read: ReadNeighbours;
 };
 

@@ -87,7 +87,12 @@ export function statisticsParts(fields: readonly FieldRecord[]): readonly (reado
  * Returns one query for distinct counts and, for numbers, the least and the greatest.
  * @param fields those of one of {@link statisticsParts}
  */
-export function statisticsQuery(ask: EditableQuery, fields: readonly FieldRecord[], moments: Moments, zone: string): string {
+export function statisticsQuery(
+  ask: EditableQuery,
+  fields: readonly FieldRecord[],
+  moments: Moments,
+  zone: string,
+): string {
   const columns = fields.flatMap(({ name, kind }, index) => {
     const field = writeField(name);
     const distinct = `DISTINCT(${field}) AS d${index}`;
@@ -181,7 +186,11 @@ export function readFacet(statistics: FieldStatistics, records: readonly GroupRe
 }
 
 /** Returns a query's choices of a field, selected or excluded, that are not among these values. */
-export function choicesBeside(ask: EditableQuery, field: string, values: readonly Pick<FacetValue, "choice">[]): Choice[] {
+export function choicesBeside(
+  ask: EditableQuery,
+  field: string,
+  values: readonly Pick<FacetValue, "choice">[],
+): Choice[] {
   const { chosen, not } = choicesOfField(ask, field);
   const beside: Choice[] = [];
   const listed = values.map(({ choice }) => choice);

@@ -75,7 +75,11 @@ const COVERED = 0.12;
 export type PlaceCircle = { readonly place: MapPlace; readonly x: number; readonly y: number; readonly radius: number };
 
 /** Returns the largest places as circles whose areas are proportional to their values. */
-export function placeCircles(places: readonly MapPlace[], projection: GeoProjection, size: MapSize): readonly PlaceCircle[] {
+export function placeCircles(
+  places: readonly MapPlace[],
+  projection: GeoProjection,
+  size: MapSize,
+): readonly PlaceCircle[] {
   const largest = places.slice(0, MOST_CIRCLES);
   const areas = largest.map(({ value }) => Math.max(0, value));
   const total = areas.reduce((sum, area) => sum + area, 0) || 1;

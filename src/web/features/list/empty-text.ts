@@ -22,7 +22,11 @@ export function valueAsText({ field, value }: TextCondition, classNameOf: (key: 
 }
 
 /** Describes what no event does: `has the source “payment”`, or the number of conditions. */
-export function wantedAsText(ask: EditableQuery, texts: readonly TextCondition[], classNameOf: (key: string) => string): string {
+export function wantedAsText(
+  ask: EditableQuery,
+  texts: readonly TextCondition[],
+  classNameOf: (key: string) => string,
+): string {
   const [first] = texts;
   const count = ask.filters.length;
   if (count === 1 && first !== undefined) return `has the ${valueAsText(first, classNameOf)}`;

@@ -18,7 +18,7 @@ import { byDay } from "./marked.ts";
 import type { MarkedEvent, RemovalAction } from "./marked.ts";
 import { useListKeys } from "./use-list-keys.ts";
 import { useStillRows } from "./use-still-rows.ts";
-import "../../css/marks.css";
+import "../../css/marked.css";
 
 const OpenEvent = lazy<OpenEventProperties>(async () => (await import("../../parts/event/open-event.tsx")).OpenEvent);
 

@@ -31,7 +31,11 @@ export function narrowed(events: readonly MarkedEvent[], by: Narrowing): readonl
 export type ValueCount = { readonly value: string; readonly count: number };
 
 /** Counts the values of a field under the other field's narrowing, most frequent first. */
-export function valueCounts(events: readonly MarkedEvent[], field: keyof Narrowing, by: Narrowing): readonly ValueCount[] {
+export function valueCounts(
+  events: readonly MarkedEvent[],
+  field: keyof Narrowing,
+  by: Narrowing,
+): readonly ValueCount[] {
   const counts = new Map<string, number>();
   for (const { [field]: value } of narrowed(events, { ...by, [field]: null }))
     if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);

@@ -195,7 +195,10 @@ function dayAt(moment: number, zone: string): CalendarDay {
 }
 
 /** Returns the first and last day that a range touches. */
-function daysOf(moments: Moments | null, zone: string): { readonly first: CalendarDay; readonly last: CalendarDay } | null {
+function daysOf(
+  moments: Moments | null,
+  zone: string,
+): { readonly first: CalendarDay; readonly last: CalendarDay } | null {
   return moments === null ? null : { first: dayAt(moments.from, zone), last: dayAt(moments.to - 1, zone) };
 }
 

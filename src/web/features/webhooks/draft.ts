@@ -43,7 +43,12 @@ export function draftOfHook(hook: HookRecord): HookDraft {
 }
 
 /** Switches the sender. An entered name, secret or template is kept where it still applies. */
-export function withSender(draft: HookDraft, sender: SenderKey, hooks: readonly HookRecord[], isNew: boolean): HookDraft {
+export function withSender(
+  draft: HookDraft,
+  sender: SenderKey,
+  hooks: readonly HookRecord[],
+  isNew: boolean,
+): HookDraft {
   const next = newHookDraft(sender, hooks);
   const before: HookSender = SENDERS[draft.sender];
   const isUsualName = draft.name === "" || draft.name === before.name;

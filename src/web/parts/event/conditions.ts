@@ -1,4 +1,4 @@
-import { clauseOf, withCondition, withoutClauses } from "../rows/question.ts";
+import { clauseText, textWithCondition, textWithoutClauses } from "../query/clauses.ts";
 import type { DetailValue, ValueAction } from "./details.ts";
 
 /** Quotes a text as an LQL string. */
@@ -27,13 +27,13 @@ export function conditionFor(action: ValueAction, field: string, { value }: Deta
 export function queryAfter(query: string, action: ValueAction, field: string, value: DetailValue): string | null {
   if (action === "group") return groupedBy(query, fieldInLql(field));
   const condition = conditionFor(action, field, value);
-  return condition === null ? null : withCondition(query, condition);
+  return condition === null ? null : textWithCondition(query, condition);
 }
 
 /** Groups a query's events by a field, or removes that grouping if it is present. */
 function groupedBy(query: string, field: string): string {
-  const present = clauseOf(query, "groupBy");
-  const plain = withoutClauses(query, ["groupBy", "having", "compare", "fill", "columns", "sort", "take", "skip"]);
+  const present = clauseText(query, "groupBy");
+  const plain = textWithoutClauses(query, ["groupBy", "having", "compare", "fill", "columns", "sort", "take", "skip"]);
   if (present !== null && present.toLowerCase().endsWith(` ${field.toLowerCase()}`)) return plain;
   return `${plain} GROUPBY ${field} SORT COUNT DESC`;
 }

@@ -22,7 +22,5 @@ type OpenedEventProperties = {
 export function OpenedEvent({ id, states, source, actions, formats }: OpenedEventProperties): JSX.Element | null {
   void source.version.value;
   const row = rowById(source, id);
-  return row === undefined ? null : (
-    <OpenEvent row={row} state={states.of(row)} actions={actions} formats={formats} />
-  );
+  return row === undefined ? null : <OpenEvent row={row} state={states.of(row)} actions={actions} formats={formats} />;
 }

@@ -7,7 +7,15 @@ import { Name } from "../text/pieces.tsx";
 import type { FieldRecord } from "../api/types.ts";
 import { Icon } from "../controls/icons.tsx";
 import { formatNumber } from "../text/numbers.ts";
-import { COLUMN_FIELDS, hasColumn, moveColumn, resizeColumn, columnTitle, toggleColumn, columnWidth } from "../rows/columns.ts";
+import {
+  COLUMN_FIELDS,
+  hasColumn,
+  moveColumn,
+  resizeColumn,
+  columnTitle,
+  toggleColumn,
+  columnWidth,
+} from "../rows/columns.ts";
 import type { ListColumn } from "../rows/columns.ts";
 import "../../css/columns.css";
 import "../../css/forms.css";

@@ -2,13 +2,13 @@ import type { JSX } from "preact";
 
 import { faultMessage } from "../api/client.ts";
 import { formatNumber } from "../text/numbers.ts";
-import type { Order } from "../rows/question.ts";
+import type { TimeOrder } from "../rows/question.ts";
 import type { RowSource } from "../rows/row-source.ts";
 
 /** The last line of a list: all is shown, more is loading, or loading failed. */
 export function EndOfList(properties: {
   readonly source: RowSource;
-  readonly order: Order;
+  readonly order: TimeOrder;
   /** Whether the query limits its results by TAKE or SKIP. */
   readonly isPart?: boolean;
 }): JSX.Element {

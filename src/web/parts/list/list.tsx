@@ -13,7 +13,7 @@ import { ListControl } from "./control.ts";
 import type { HoldReason, MenuPlace } from "./control.ts";
 import { ColumnGrip } from "./column-grip.tsx";
 import type { FollowedEnd, ListMemory } from "./list-view.ts";
-import type { Order } from "../rows/question.ts";
+import type { TimeOrder } from "../rows/question.ts";
 import type { RowAppearance } from "./row-view.ts";
 import type { RowSource } from "../rows/row-source.ts";
 import { visibleText } from "../text/visible-text.ts";
@@ -21,7 +21,7 @@ import { visibleText } from "../text/visible-text.ts";
 export type ListProperties = {
   readonly source: RowSource;
   readonly appearance: RowAppearance;
-  readonly order: Order;
+  readonly order: TimeOrder;
   /** null if the order can't be changed. */
   readonly onOrder: (() => void) | null;
   readonly onColumns: (columns: readonly ListColumn[]) => void;

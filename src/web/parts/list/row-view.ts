@@ -16,7 +16,7 @@ export type RowAppearance = {
   readonly className: (key: string) => string;
   readonly isBookmarked: (row: EventRow) => boolean;
   /** CSS classes: `at` for the sought event, `dim` for one that the query does not match. */
-  readonly marksOf: (row: EventRow) => readonly string[];
+  readonly cssClasses: (row: EventRow) => readonly string[];
 };
 
 const CELLS: Readonly<Record<string, string>> = { class: "k", source: "s", text: "x", tags: "g", value: "n" };
@@ -27,13 +27,13 @@ const SVG = "http://www.w3.org/2000/svg";
 export function fillRow(element: HTMLElement, row: EventRow, appearance: RowAppearance): void {
   const isBookmarked = appearance.isBookmarked(row);
   const level = shownLevel(row);
-  const marks = [
-    ...appearance.marksOf(row),
+  const classes = [
+    ...appearance.cssClasses(row),
     ...(row.class === null ? ["bare"] : []),
     ...(isBookmarked ? ["flagged"] : []),
   ];
-  element.className = ["row", ...marks].join(" ");
-  if (marks.includes("at")) element.setAttribute("aria-current", "true");
+  element.className = ["row", ...classes].join(" ");
+  if (classes.includes("at")) element.setAttribute("aria-current", "true");
   else element.removeAttribute("aria-current");
   if (row.class === null) delete element.dataset["class"];
   else element.dataset["class"] = row.class;

@@ -40,7 +40,12 @@ export function withKey(ask: EditableQuery): EditableQuery {
 }
 
 /** Adds clauses to a query, and a range unless it has its own. */
-export function within(ask: EditableQuery, clauses: Parameters<typeof withClauses>[1], moments: Moments, zone: string): string {
+export function within(
+  ask: EditableQuery,
+  clauses: Parameters<typeof withClauses>[1],
+  moments: Moments,
+  zone: string,
+): string {
   const text = withClauses(ask, clauses);
   const asked = readQuery(text);
   return asked === null ? text : withRange(asked, moments, zone);

@@ -1,13 +1,12 @@
 import { parseQuery } from "../../../query/parser.ts";
-import type { Clauses } from "../../../query/syntax.ts";
-import { readQuery, withCondition as extended } from "../query/compose.ts";
-import { cut, queryPieces } from "../query/pieces.ts";
+import { clauseText, momentInLql, textWithoutClauses } from "../query/clauses.ts";
+import { queryPieces } from "../query/pieces.ts";
 import { fieldName } from "../query/print.ts";
+import type { Moments } from "../query/range.ts";
 import type { EventRow } from "./row.ts";
 
-export type Order = "asc" | "desc";
-/** From inclusive, to exclusive, in milliseconds since the Unix epoch. */
-export type Moments = { readonly from: number; readonly to: number };
+/** Order of a list by time: oldest or newest first. */
+export type TimeOrder = "asc" | "desc";
 
 /** A query for events, split so that its pages can be requested. */
 export type ListQuestion = {
@@ -17,7 +16,7 @@ export type ListQuestion = {
   readonly range: Moments | null;
   /** SORT as written in the query; null for the order of time. */
   readonly ownSort: string | null;
-  readonly order: Order;
+  readonly order: TimeOrder;
   /** Number of records that the query asks for; null for all. */
   readonly take: number | null;
   /** Number of records that the query skips before them. */
@@ -29,15 +28,15 @@ export type ListQuestion = {
  *
  * @throws the parser's error
  */
-export function listQuestion(text: string, range: Moments, order: Order): ListQuestion {
+export function listQuestion(text: string, range: Moments, order: TimeOrder): ListQuestion {
   const { clauses } = parseQuery(text);
   const { sort } = clauses;
   const isByTime = sort === null || (sort.key.kind === "name" && sort.key.name.text.toLowerCase() === "created");
   return {
     // A row holds all fields, and its id and time say where the next page begins.
-    base: withoutClauses(text, ["sort", "take", "skip", "columns"]),
+    base: textWithoutClauses(text, ["sort", "take", "skip", "columns"]),
     range: clauses.occurs === null ? range : null,
-    ownSort: isByTime ? null : clauseOf(text, "sort"),
+    ownSort: isByTime ? null : clauseText(text, "sort"),
     order: isByTime && sort !== null ? sort.direction : order,
     take: clauses.take?.value ?? null,
     skip: clauses.skip?.value ?? 0,
@@ -88,27 +87,4 @@ export function pageQuery(question: ListQuestion, { range, skip }: Cursor, take:
   ];
   // The query may end with a comment, so the clauses start on a new line.
   return `${question.base}\n${clauses.join(" ")}`;
-}
-
-/** Formats a moment as an LQL literal. */
-export function momentInLql(ms: number): string {
-  return `'${new Date(ms).toISOString()}'`;
-}
-
-/** Removes clauses from a query. A query with an error is returned unchanged. */
-export function withoutClauses(text: string, names: readonly (keyof Clauses)[]): string {
-  const clauses = queryPieces(text)?.clauses;
-  return cut(text, ...names.flatMap((name) => clauses?.get(name) ?? []));
-}
-
-/** Returns a clause as written; null if absent. */
-export function clauseOf(text: string, name: keyof Clauses): string | null {
-  const span = queryPieces(text)?.clauses.get(name);
-  return span === undefined ? null : text.slice(span.start, span.end);
-}
-
-/** Adds a condition that must hold as well. A query with an error is returned unchanged. */
-export function withCondition(text: string, condition: string): string {
-  const ask = readQuery(text);
-  return ask === null ? text : extended(ask, condition);
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
-import { MarkedView } from "../../features/marked/marks-screen.tsx";
+import { MarkedView } from "../../features/marked/marked-view.tsx";
 import { narrowed, successorId } from "../../features/marked/marked.ts";
 import type { MarkedEvent } from "../../features/marked/marked.ts";
 import { narrowingInAddress, useMarked } from "../../features/marked/use-marked.ts";

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
-import { MarkedView } from "../../features/marked/marks-screen.tsx";
+import { MarkedView } from "../../features/marked/marked-view.tsx";
 import { narrowed, successorId } from "../../features/marked/marked.ts";
 import type { MarkedEvent } from "../../features/marked/marked.ts";
 import type { MarkedEvents } from "../../features/marked/marked-events.ts";

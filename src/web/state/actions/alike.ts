@@ -1,6 +1,6 @@
 import { patternOf } from "../../../events/pattern.ts";
 import type { Client } from "../../parts/api/client.ts";
-import { momentInLql } from "../../parts/rows/question.ts";
+import { momentInLql } from "../../parts/query/clauses.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
 import { cutText } from "../../parts/text/visible-text.ts";
 import { sendQuery } from "../ask-run.ts";

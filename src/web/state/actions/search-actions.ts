@@ -1,6 +1,6 @@
 import type { App } from "../app.ts";
 import { hasColumn, toggleColumn } from "../../parts/rows/columns.ts";
-import { withCondition } from "../../parts/rows/question.ts";
+import { textWithCondition } from "../../parts/query/clauses.ts";
 import type { Results } from "../results.ts";
 import { actWith } from "../../parts/controls/act-with.ts";
 import { mayChange } from "../roles.ts";
@@ -42,7 +42,7 @@ export function searchActions({ app, search, results, bookmarks }: Owners): Even
       : null,
     showAlike: (row) =>
       actWith(app, "Events like this could not be shown", import("./alike.ts"), ({ patternCondition }) =>
-        run(withCondition(search.run.peek().typed, patternCondition(row))),
+        run(textWithCondition(search.run.peek().typed, patternCondition(row))),
       ),
     onValue: (action, field, value) => {
       if (action === "column") results.setColumns(toggleColumn(results.columns.peek(), field));

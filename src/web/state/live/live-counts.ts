@@ -1,7 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
-import { withoutClauses } from "../../parts/rows/question.ts";
+import { textWithoutClauses } from "../../parts/query/clauses.ts";
 import type { Run } from "../search.ts";
 import type { Tail } from "./tail.ts";
 
@@ -42,7 +42,7 @@ export class LiveCounts {
     this.#options = { now, later, ...options };
     const { run, tail } = this.#options;
     // A tail has no end and follows all matching events, so these clauses do not apply.
-    const query = withoutClauses(run.query, ["sort", "take", "skip", "columns", "occurs"]);
+    const query = textWithoutClauses(run.query, ["sort", "take", "skip", "columns", "occurs"]);
     this.run = signal(query === run.query ? run : { ...run, query });
     this.#stops = [
       effect(() => {

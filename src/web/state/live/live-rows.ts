@@ -1,13 +1,13 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
-import type { Order } from "../../parts/rows/question.ts";
+import type { TimeOrder } from "../../parts/rows/question.ts";
 import { RowStore } from "../../parts/rows/row-store.ts";
 import type { RowSource } from "../../parts/rows/row-source.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
 
 export type LiveRowsOptions = {
-  readonly order: Order;
+  readonly order: TimeOrder;
   /** Events accepted before one, newest first; read when the reader scrolls past memory. */
   readonly older: (id: string) => RowSource;
   /** Most rows in memory: `shown` in the list, `held` back during a pause. */

@@ -2,7 +2,7 @@ import { ApiFault } from "../../parts/api/client.ts";
 import type { Client } from "../../parts/api/client.ts";
 import { readEvents } from "../../parts/api/stream.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
-import { withoutClauses } from "../../parts/rows/question.ts";
+import { textWithoutClauses } from "../../parts/query/clauses.ts";
 import { rowOfRecord } from "../../parts/rows/row.ts";
 import type { OpenStream, StreamEvents } from "./tail.ts";
 
@@ -16,7 +16,7 @@ type Followed = { readonly log: string; readonly query: string; readonly zone: s
 
 /** Returns a function that opens tails of a query. */
 export function tailStreams(client: Client, { log, query, zone }: Followed): OpenStream {
-  const conditions = withoutClauses(query, ["sort", "take", "skip", "columns", "occurs"]);
+  const conditions = textWithoutClauses(query, ["sort", "take", "skip", "columns", "occurs"]);
   return (start, events) => {
     const abort = new AbortController();
     const isAfter = "after" in start;

@@ -85,7 +85,13 @@ test("few numbers are shown individually, many in bands at round numbers within 
 });
 
 test("the values of a field are those of events that match all other conditions", (t) => {
-  const query = facetQuery(statistics({}), eventsQuery("GET events WHERE source = 'a' AND tag = 'x'")!, RANGE, "UTC", 5)!;
+  const query = facetQuery(
+    statistics({}),
+    eventsQuery("GET events WHERE source = 'a' AND tag = 'x'")!,
+    RANGE,
+    "UTC",
+    5,
+  )!;
   t.notRegex(query, /source = 'a'/);
   t.regex(query, /tag = 'x'/);
   t.regex(query, /GROUPBY source/);

@@ -3,7 +3,8 @@ import test from "ava";
 import { readQuery } from "../../../../src/web/parts/query/compose.ts";
 import { nearValue, textConditions, withValue } from "../../../../src/web/features/list/near-value.ts";
 
-const conditionsOf = (query: string) => textConditions(readQuery(query)!).map(({ field, value }) => `${field} ${value}`);
+const conditionsOf = (query: string) =>
+  textConditions(readQuery(query)!).map(({ field, value }) => `${field} ${value}`);
 
 test("only conditions for one exact text are checked", (t) => {
   t.deepEqual(conditionsOf("GET events.slwo WHERE source = 'payment' AND tag = 'x' AND @shop = 'berlin'"), [

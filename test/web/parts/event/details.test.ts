@@ -1,7 +1,13 @@
 import test from "ava";
 
 import { foldData, isHtml } from "../../../../src/web/parts/event/data.ts";
-import { actionsOfValue, attributesOfEvent, detailsOfEvent, safeLink, actionLabel } from "../../../../src/web/parts/event/details.ts";
+import {
+  actionsOfValue,
+  attributesOfEvent,
+  detailsOfEvent,
+  safeLink,
+  actionLabel,
+} from "../../../../src/web/parts/event/details.ts";
 import { rowOf } from "../../support/rows.ts";
 
 const words = { moment: (ms: number) => new Date(ms).toISOString(), className: (key: string) => key.toUpperCase() };

@@ -77,7 +77,10 @@ test("a choice is added to those of its field", (t) => {
     compose.toggleChoice(read("GET events WHERE source = 'a' // x"), "source", "b"),
     "GET events WHERE source IN ('a', 'b') // x",
   );
-  t.is(compose.toggleChoice(read("GET events WHERE source IN ('a', 'b')"), "source", "A"), "GET events WHERE source = 'b'");
+  t.is(
+    compose.toggleChoice(read("GET events WHERE source IN ('a', 'b')"), "source", "A"),
+    "GET events WHERE source = 'b'",
+  );
   t.is(
     compose.toggleChoice(read("GET events.error TAKE 5"), "class", "slow"),
     "GET events WHERE class IN ('error', 'slow') TAKE 5",
@@ -90,7 +93,10 @@ test("a choice is added to those of its field", (t) => {
   );
   t.is(compose.toggleExclusion(read("GET events WHERE tag = 'a'"), "tags", "a"), "GET events WHERE tag != 'a'");
   t.is(
-    compose.toggleChoice(read("GET events WHERE value >= 10 AND value < 50 SORT value"), "value", { from: null, to: 10 }),
+    compose.toggleChoice(read("GET events WHERE value >= 10 AND value < 50 SORT value"), "value", {
+      from: null,
+      to: 10,
+    }),
     "GET events WHERE (value >= 10 AND value < 50 OR value < 10) SORT value",
   );
 });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 
 import { PagedRows } from "../../../../src/web/parts/rows/paged-rows.ts";
 import { listQuestion } from "../../../../src/web/parts/rows/question.ts";
-import type { Order } from "../../../../src/web/parts/rows/question.ts";
+import type { TimeOrder } from "../../../../src/web/parts/rows/question.ts";
 import { until } from "../../../support/until.ts";
 import { ReferenceService } from "../../support/service.ts";
 import { idOf, rowOf, rowsOf } from "../../support/rows.ts";
@@ -11,7 +11,7 @@ import { idOf, rowOf, rowsOf } from "../../support/rows.ts";
 const SOON = (what: string) => ({ what, interval_ms: 1 });
 const RANGE = { from: 0, to: 9_000_000_000_000 };
 
-type Options = { readonly query?: string; readonly order?: Order; readonly room?: number };
+type Options = { readonly query?: string; readonly order?: TimeOrder; readonly room?: number };
 
 function paged(service: ReferenceService, options: Options = {}) {
   const { query = "GET events", order = "desc", room = 1e9 } = options;
@@ -30,7 +30,7 @@ async function readAll(rows: PagedRows): Promise<string[]> {
 test("pages contain every event once and in order, however many share a moment", async (t) => {
   const moments = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 40 });
   await fc.assert(
-    fc.asyncProperty(moments, fc.constantFrom<Order>("asc", "desc"), async (created, order) => {
+    fc.asyncProperty(moments, fc.constantFrom<TimeOrder>("asc", "desc"), async (created, order) => {
       const events = created.map((moment, i) => rowOf(i, { id: idOf(i), created: 1_000 + moment }));
       const found = await readAll(paged(new ReferenceService(events), { order }));
       const sorted = events.toSorted((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1)).map(({ id }) => id);

@@ -3,7 +3,14 @@ import type { ExecutionContext } from "ava";
 import * as fc from "fast-check";
 
 import { offsetAt, parseZone } from "../../../../src/query/zone.ts";
-import { clockOfZone, findZone, ownZone, cityOfZone, zoneAround, zoneNames } from "../../../../src/web/parts/time/zones.ts";
+import {
+  clockOfZone,
+  findZone,
+  ownZone,
+  cityOfZone,
+  zoneAround,
+  zoneNames,
+} from "../../../../src/web/parts/time/zones.ts";
 
 const DAY_MS = 86_400_000;
 

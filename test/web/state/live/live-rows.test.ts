@@ -3,20 +3,21 @@ import fc from "fast-check";
 
 import { LiveRows } from "../../../../src/web/state/live/live-rows.ts";
 import { PagedRows } from "../../../../src/web/parts/rows/paged-rows.ts";
-import { listQuestion, withCondition } from "../../../../src/web/parts/rows/question.ts";
-import type { Order } from "../../../../src/web/parts/rows/question.ts";
+import { listQuestion } from "../../../../src/web/parts/rows/question.ts";
+import { textWithCondition } from "../../../../src/web/parts/query/clauses.ts";
+import type { TimeOrder } from "../../../../src/web/parts/rows/question.ts";
 import { until } from "../../../support/until.ts";
 import { ReferenceService } from "../../support/service.ts";
 import { rowOf, rowsOf } from "../../support/rows.ts";
 
-function liveRows(service: ReferenceService, order: Order = "desc"): LiveRows {
+function liveRows(service: ReferenceService, order: TimeOrder = "desc"): LiveRows {
   return new LiveRows({
     order,
     shown: 8,
     held: 5,
     older: (id) => {
       const range = { from: 0, to: 9_000_000_000_000 };
-      const question = listQuestion(withCondition("GET events", `id < '${id}'`), range, "desc");
+      const question = listQuestion(textWithCondition("GET events", `id < '${id}'`), range, "desc");
       return new PagedRows({ question, read: service.read, first: 3, page: 4 });
     },
   });
@@ -70,7 +71,7 @@ test("nothing moves during a pause, and all new rows are added after it, once", 
 test("whatever arrives, in a pause or not, a reader who scrolls back finds every event once", async (t) => {
   const steps = fc.array(fc.oneof(fc.constantFrom("pause", "resume", "read"), fc.integer({ min: 1, max: 12 })));
   await fc.assert(
-    fc.asyncProperty(steps, fc.constantFrom<Order>("asc", "desc"), async (all, order) => {
+    fc.asyncProperty(steps, fc.constantFrom<TimeOrder>("asc", "desc"), async (all, order) => {
       const service = new ReferenceService(rowsOf(0, 5));
       const rows = liveRows(service, order);
       rows.arrive(rowsOf(3, 5));

@@ -14,7 +14,7 @@ import { narrowed } from "./marked.ts";
 import type { MarkedEvent, Narrowing, RemovalAction } from "./marked.ts";
 import { Narrow } from "./narrow.tsx";
 import { narrowingInAddress } from "./use-marked.ts";
-import "../../css/marks.css";
+import "../../css/marked.css";
 import "../../css/blank.css";
 
 type MarksScreenProperties = {
@@ -47,7 +47,7 @@ export function MarkedView(properties: MarksScreenProperties): JSX.Element {
     app.title.value = `${name}, Loggia`;
   }, [name]);
   return (
-    <div class="marks">
+    <div class="marked">
       <Narrow app={app} events={events ?? []} by={by} counts={counts} isWhole={!isMore} />
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
         <div class="found">
