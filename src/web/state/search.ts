@@ -202,9 +202,9 @@ function searchIn(parameters: ReadonlyMap<string, string>): string {
 function queryIn(parameters: ReadonlyMap<string, string>): string {
   const typed = parameters.get("q") ?? STANDARD_QUERY;
   const classes = (parameters.get("only") ?? "").split(",").filter(Boolean);
-  const ask = classes.length === 0 ? null : readQuery(typed);
-  if (ask === null || ask.query.table.name !== "events") return typed;
-  return withCondition(ask, writeSelection({ field: "class", isNot: false, choices: classes }));
+  const parsed = classes.length === 0 ? null : readQuery(typed);
+  if (parsed === null || parsed.query.table.name !== "events") return typed;
+  return withCondition(parsed, writeSelection({ field: "class", isNot: false, choices: classes }));
 }
 
 /** Sets the parameters of a search, omits its defaults, and removes the row of the previous one. */

@@ -15,8 +15,8 @@ export { searchFor } from "../../parts/query/simple.ts";
 
 /** Reports whether simple mode can show a query. */
 export function canShow(query: string): boolean {
-  const ask = readQuery(query);
-  return ask !== null && simpleOfQuery(ask) !== null;
+  const parsed = readQuery(query);
+  return parsed !== null && simpleOfQuery(parsed) !== null;
 }
 
 /**
@@ -26,9 +26,9 @@ export function canShow(query: string): boolean {
 export function fitting(query: string): { readonly query: string; readonly note: string } {
   const typed = readQuery(query) === null && mayBeWords(query) ? searchFor(query) : query;
   const read = query.trim() === "" ? STANDARD_QUERY : typed;
-  const ask = readQuery(read);
-  if (ask === null) return { query, note: "Simple mode cannot show this query: it has a fault." };
-  if (simpleOfQuery(ask) !== null) return { query: read, note: "" };
+  const parsed = readQuery(read);
+  if (parsed === null) return { query, note: "Simple mode cannot show this query: it has a fault." };
+  if (simpleOfQuery(parsed) !== null) return { query: read, note: "" };
   return { query, note: "Simple mode cannot show this query: it has more than conditions of one field each." };
 }
 
@@ -44,23 +44,23 @@ export type SimpleFieldProperties = {
 
 /** A query in simple mode. */
 export function SimpleField({ search, takesFocus, typed, onTooRich }: SimpleFieldProperties): JSX.Element | null {
-  const ask = readQuery(search.query.value);
-  const simple = ask === null ? null : simpleOfQuery(ask);
+  const parsed = readQuery(search.query.value);
+  const simple = parsed === null ? null : simpleOfQuery(parsed);
   useEffect(() => {
     if (simple === null) onTooRich();
   }, [simple === null]);
-  return ask === null || simple === null ? null : (
-    <Conditions search={search} takesFocus={takesFocus} typed={typed} ask={ask} simple={simple} />
+  return parsed === null || simple === null ? null : (
+    <Conditions search={search} takesFocus={takesFocus} typed={typed} parsed={parsed} simple={simple} />
   );
 }
 
 type ConditionsProperties = Pick<SimpleFieldProperties, "search" | "takesFocus" | "typed"> & {
-  readonly ask: EditableQuery;
+  readonly parsed: EditableQuery;
   readonly simple: Simple;
 };
 
 /** Chips, one per condition, and a box for words and further conditions. */
-function Conditions({ search, takesFocus, typed, ask, simple }: ConditionsProperties): JSX.Element {
+function Conditions({ search, takesFocus, typed, parsed, simple }: ConditionsProperties): JSX.Element {
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
     if (box.current !== null && typed.current !== "") box.current.value = typed.current;
@@ -77,7 +77,7 @@ function Conditions({ search, takesFocus, typed, ask, simple }: ConditionsProper
   /** Moves the content of the box into the query. */
   const take = () => {
     const entered = box.current?.value ?? "";
-    if (entered !== text.current) search.query.value = withTyped(ask, entered);
+    if (entered !== text.current) search.query.value = withTyped(parsed, entered);
     if (box.current !== null) box.current.value = text.current = textOf(search.query.peek());
   };
   useEffect(() => {
@@ -86,14 +86,14 @@ function Conditions({ search, takesFocus, typed, ask, simple }: ConditionsProper
     return () => form?.removeEventListener("submit", take, true);
   });
   const remove = (chip: Chip) => {
-    search.query.value = withoutFilter(ask, chip.filter);
+    search.query.value = withoutFilter(parsed, chip.filter);
     search.start();
     box.current?.focus();
   };
   const edit = (chip: Chip) => {
     const entered = typedChip(chip);
     if (entered === "" || box.current === null) return;
-    search.query.value = withoutFilter(ask, chip.filter);
+    search.query.value = withoutFilter(parsed, chip.filter);
     box.current.value = `${entered} ${box.current.value}`.trim();
     box.current.focus();
   };
@@ -121,8 +121,8 @@ function Conditions({ search, takesFocus, typed, ask, simple }: ConditionsProper
 }
 
 function textOf(query: string): string {
-  const ask = readQuery(query);
-  return (ask === null ? null : simpleOfQuery(ask))?.text ?? "";
+  const parsed = readQuery(query);
+  return (parsed === null ? null : simpleOfQuery(parsed))?.text ?? "";
 }
 
 /** A chip of a condition: Enter edits it, Delete removes it. */

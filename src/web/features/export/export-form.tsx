@@ -67,13 +67,13 @@ export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Eleme
 
 /** Returns the path of a run's export: its query, its two moments and its order. */
 export function exportPath(run: Run, format: string, attributes: boolean): string {
-  const ask = readQuery(run.query);
+  const parsed = readQuery(run.query);
   let query = run.query;
-  if (ask !== null) {
+  if (parsed !== null) {
     const sorted =
-      ask.isGrouped || ask.clauses.has("sort") || ask.query.table.name !== "events"
-        ? ask.text
-        : withClause(ask, "sort", `SORT created ${run.order.toUpperCase()}`);
+      parsed.isGrouped || parsed.clauses.has("sort") || parsed.query.table.name !== "events"
+        ? parsed.text
+        : withClause(parsed, "sort", `SORT created ${run.order.toUpperCase()}`);
     const whole = readQuery(sorted);
     query = whole === null ? sorted : withRange(whole, run.moments, run.zone);
   }

@@ -66,7 +66,7 @@ export function Facet(properties: {
   const section = useRoom(isOpen.value, [value.value, isHidden]);
   const keys = useRoving(section);
   const values = useOrder(value, ({ choice }) => JSON.stringify(choice)) ?? [];
-  const ask = askOf(search);
+  const parsed = askOf(search);
   const most = Math.max(
     1,
     values.reduce((sum, { count }) => sum + count, 0),
@@ -91,12 +91,12 @@ export function Facet(properties: {
       </h3>
       {isOpen.value && (
         <>
-          {withChosen(values, ask, statistics.name).map((value) => (
+          {withChosen(values, parsed, statistics.name).map((value) => (
             <Value
               key={JSON.stringify(value.choice)}
               app={app}
               search={search}
-              ask={ask}
+              parsed={parsed}
               field={statistics.name}
               value={value}
               share={((value.count ?? 0) / most) * 100}
@@ -130,14 +130,14 @@ function askOf({ query, run }: Search): EditableQuery | null {
 }
 
 /** Runs a query with one change. Unfinished text is replaced, and Undo restores it. */
-function changeQuery({ toaster }: App, search: Search, change: (ask: EditableQuery) => string): void {
+function changeQuery({ toaster }: App, search: Search, change: (parsed: EditableQuery) => string): void {
   const typed = search.query.peek();
-  const ask = askOf(search);
-  if (ask === null) {
+  const parsed = askOf(search);
+  if (parsed === null) {
     toaster.show("Not changed: the query has a fault");
     return;
   }
-  search.query.value = change(ask);
+  search.query.value = change(parsed);
   search.start();
   if (readQuery(typed) === null)
     toaster.show("Changed the last query that ran: what was typed has a fault", () => (search.query.value = typed));
@@ -173,8 +173,8 @@ async function readValues(
   statistics: FieldStatistics,
   take: number,
 ): Promise<OrderedRead<FacetValue> | null> {
-  const ask = eventsQuery(run.query);
-  const query = ask === null || take === 0 ? null : facetQuery(statistics, ask, run.moments, run.zone, take);
+  const parsed = eventsQuery(run.query);
+  const query = parsed === null || take === 0 ? null : facetQuery(statistics, parsed, run.moments, run.zone, take);
   if (query === null) return null;
   const { body } = await sendQuery<GroupRecord>(app.client, run, query);
   const values = readFacet(statistics, body);
@@ -207,25 +207,25 @@ async function countBeside(
 type ShownValue = Pick<FacetValue, "choice"> & { readonly count: number | null };
 
 /** Adds choices that are not among the most frequent values, so that they stay visible. */
-function withChosen(values: readonly FacetValue[], ask: EditableQuery | null, field: string): readonly ShownValue[] {
-  if (ask === null) return values;
-  return [...values, ...choicesBeside(ask, field, values).map((choice) => ({ choice, count: null }))];
+function withChosen(values: readonly FacetValue[], parsed: EditableQuery | null, field: string): readonly ShownValue[] {
+  if (parsed === null) return values;
+  return [...values, ...choicesBeside(parsed, field, values).map((choice) => ({ choice, count: null }))];
 }
 
 function Value(properties: {
   readonly app: App;
   readonly search: Search;
-  readonly ask: EditableQuery | null;
+  readonly parsed: EditableQuery | null;
   readonly field: string;
   readonly value: ShownValue;
   readonly share: number;
 }): JSX.Element {
-  const { app, search, ask, field, value, share } = properties;
+  const { app, search, parsed, field, value, share } = properties;
   const { choice, count } = value;
-  const { chosen, not } = ask === null ? { chosen: [], not: [] } : choicesOfField(ask, field);
+  const { chosen, not } = parsed === null ? { chosen: [], not: [] } : choicesOfField(parsed, field);
   const isChosen = hasChoice(field, chosen, choice);
   const isLeftOut = hasChoice(field, not, choice);
-  const change = (by: (ask: EditableQuery, field: string, choice: Choice) => string) => {
+  const change = (by: (parsed: EditableQuery, field: string, choice: Choice) => string) => {
     changeQuery(app, search, (asked) => by(asked, field, choice));
   };
   const isClass = field === "class";

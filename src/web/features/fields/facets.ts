@@ -57,12 +57,12 @@ export function facetFields(fields: readonly FieldRecord[]): readonly FieldRecor
  * own selection does not narrow its values and bands.
  */
 export function conditioned(
-  ask: EditableQuery,
+  parsed: EditableQuery,
   fields: readonly FieldRecord[],
 ): readonly { readonly field: FieldRecord; readonly rest: EditableQuery }[] {
   return fields.flatMap((field) => {
-    const text = withoutField(ask, field.name);
-    const rest = text === ask.text ? null : readQuery(text);
+    const text = withoutField(parsed, field.name);
+    const rest = text === parsed.text ? null : readQuery(text);
     return rest === null ? [] : [{ field, rest }];
   });
 }
@@ -88,7 +88,7 @@ export function statisticsParts(fields: readonly FieldRecord[]): readonly (reado
  * @param fields those of one of {@link statisticsParts}
  */
 export function statisticsQuery(
-  ask: EditableQuery,
+  parsed: EditableQuery,
   fields: readonly FieldRecord[],
   moments: Moments,
   zone: string,
@@ -98,7 +98,7 @@ export function statisticsQuery(
     const distinct = `DISTINCT(${field}) AS d${index}`;
     return kind === "number" ? [distinct, `MIN(${field}) AS min${index}`, `MAX(${field}) AS max${index}`] : [distinct];
   });
-  return within(ask, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
+  return within(parsed, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
 }
 
 export function readStatistics(
@@ -147,12 +147,12 @@ function exact(number: number): number {
 /** Returns the query for the values of a field, without the conditions on that field itself. */
 export function facetQuery(
   statistics: FieldStatistics,
-  ask: EditableQuery,
+  parsed: EditableQuery,
   moments: Moments,
   zone: string,
   take: number,
 ): string | null {
-  const rest = readQuery(withoutField(ask, statistics.name));
+  const rest = readQuery(withoutField(parsed, statistics.name));
   if (rest === null) return null;
   const field = writeField(statistics.name);
   const bounds = bandBounds(statistics);
@@ -187,11 +187,11 @@ export function readFacet(statistics: FieldStatistics, records: readonly GroupRe
 
 /** Returns a query's choices of a field, selected or excluded, that are not among these values. */
 export function choicesBeside(
-  ask: EditableQuery,
+  parsed: EditableQuery,
   field: string,
   values: readonly Pick<FacetValue, "choice">[],
 ): Choice[] {
-  const { chosen, not } = choicesOfField(ask, field);
+  const { chosen, not } = choicesOfField(parsed, field);
   const beside: Choice[] = [];
   const listed = values.map(({ choice }) => choice);
   for (const choice of [...chosen, ...not]) {
@@ -204,11 +204,11 @@ export function choicesBeside(
 export function countsQuery(
   field: string,
   choices: readonly Choice[],
-  ask: EditableQuery,
+  parsed: EditableQuery,
   moments: Moments,
   zone: string,
 ): string | null {
-  const rest = readQuery(withoutField(ask, field));
+  const rest = readQuery(withoutField(parsed, field));
   if (rest === null) return null;
   const columns = choices.map((choice, index) => {
     const condition = writeSelection({ field, isNot: false, choices: [choice] });

@@ -27,13 +27,13 @@ export type ReadFields = ReadStatistics & { readonly all: readonly FieldRecord[]
  * events; null if the query has a fault. @throws the first error if no statistics could be read
  */
 export async function readFields(client: Client, run: Run): Promise<ReadFields | null> {
-  const ask = eventsQuery(run.query);
-  if (ask === null) return null;
+  const parsed = eventsQuery(run.query);
+  if (parsed === null) return null;
   const all = facetFields(await readLogFields(client, run, { signal: run.signal }));
   // A field of the query is listed, so that its conditions can be changed.
-  const asked = new Set(ask.filters.flatMap(({ fields }) => [...fields]));
+  const asked = new Set(parsed.filters.flatMap(({ fields }) => [...fields]));
   const listed = all.filter(({ name }, index) => index < MOST_FACETS || asked.has(name));
-  return { ...(await readStatisticsOf(client, run, ask, listed)), all };
+  return { ...(await readStatisticsOf(client, run, parsed, listed)), all };
 }
 
 /** Reads the statistics of fields that a reader has searched by name. @throws as {@link readFields} */
@@ -42,19 +42,19 @@ export async function readFound(
   run: Run,
   fields: readonly FieldRecord[],
 ): Promise<ReadStatistics | null> {
-  const ask = eventsQuery(run.query);
-  return ask === null ? null : await readStatisticsOf(client, run, ask, fields);
+  const parsed = eventsQuery(run.query);
+  return parsed === null ? null : await readStatisticsOf(client, run, parsed, fields);
 }
 
 async function readStatisticsOf(
   client: Client,
   run: Run,
-  ask: EditableQuery,
+  parsed: EditableQuery,
   fields: readonly FieldRecord[],
 ): Promise<ReadStatistics> {
-  const own = conditioned(ask, fields);
+  const own = conditioned(parsed, fields);
   const parts: readonly (readonly [EditableQuery, readonly FieldRecord[]])[] = [
-    ...statisticsParts(fields).map((some) => [ask, some] as const),
+    ...statisticsParts(fields).map((some) => [parsed, some] as const),
     ...own.map(({ rest, field }) => [rest, [field]] as const),
   ];
   const answers = await Promise.allSettled(parts.map(([part, some]) => statisticsOf(client, run, part, some)));
@@ -83,11 +83,11 @@ async function readStatisticsOf(
 async function statisticsOf(
   client: Client,
   run: Run,
-  ask: EditableQuery,
+  parsed: EditableQuery,
   some: readonly FieldRecord[],
 ): Promise<readonly FieldStatistics[]> {
   const read = async (fields: readonly FieldRecord[]) => {
-    const { body } = await sendQuery<GroupRecord>(client, run, statisticsQuery(ask, fields, run.moments, run.zone));
+    const { body } = await sendQuery<GroupRecord>(client, run, statisticsQuery(parsed, fields, run.moments, run.zone));
     return readStatistics(body[0], fields);
   };
   try {

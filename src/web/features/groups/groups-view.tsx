@@ -218,22 +218,22 @@ function ChartFigure(properties: {
 }
 
 async function readGroups({ client }: App, run: Run): Promise<Answer | null> {
-  const ask = readQuery(run.query);
-  if (ask === null) return null;
-  const query = withRange(withKey(ask), run.moments, run.zone);
+  const parsed = readQuery(run.query);
+  if (parsed === null) return null;
+  const query = withRange(withKey(parsed), run.moments, run.zone);
   const { body, took_ms } = await sendQuery<GroupRecord>(client, run, query);
-  const keys = keysOfQuery(ask);
+  const keys = keysOfQuery(parsed);
   const found = groupsOfRecords(keys, body, run.zone);
   // Without COLUMNS there are five columns; the last average or minimum of a series says little.
-  const isChosen = ask.clauses.has("columns") || found.keys.length === keys.length;
+  const isChosen = parsed.clauses.has("columns") || found.keys.length === keys.length;
   const groups = isChosen ? found : { ...found, columns: found.columns.filter(isAddedUp) };
   const [column = null] = groups.columns;
-  const isOrdered = ask.clauses.has("sort") || groups.keys.some(({ kind }) => kind === "time" || kind === "bands");
+  const isOrdered = parsed.clauses.has("sort") || groups.keys.some(({ kind }) => kind === "time" || kind === "bands");
   return {
     groups,
     took_ms,
     keys,
-    sortColumn: sortColumnOfQuery(ask),
+    sortColumn: sortColumnOfQuery(parsed),
     order: isOrdered ? null : { column, key: 0, isDescending: true },
   };
 }

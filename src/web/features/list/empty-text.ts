@@ -23,14 +23,14 @@ export function valueAsText({ field, value }: TextCondition, classNameOf: (key: 
 
 /** Describes what no event does: `has the source “payment”`, or the number of conditions. */
 export function wantedAsText(
-  ask: EditableQuery,
+  parsed: EditableQuery,
   texts: readonly TextCondition[],
   classNameOf: (key: string) => string,
 ): string {
   const [first] = texts;
-  const count = ask.filters.length;
+  const count = parsed.filters.length;
   if (count === 1 && first !== undefined) return `has the ${valueAsText(first, classNameOf)}`;
-  const tree = ask.filters[0]?.tree;
+  const tree = parsed.filters[0]?.tree;
   if (count === 1 && tree?.kind === "contains") return `contains “${visibleText(tree.value.value)}”`;
   return count === 1 ? "meets the condition" : `meets all ${count} conditions`;
 }

@@ -43,10 +43,10 @@ export function nearValue(value: string, values: readonly string[]): string | nu
 }
 
 /** Replaces the value of a condition; the rest stays as typed. */
-export function withValue(ask: EditableQuery, { filter, field, value }: TextCondition, other: string): string {
+export function withValue(parsed: EditableQuery, { filter, field, value }: TextCondition, other: string): string {
   if (filter.tree !== null) {
-    return replaced(ask.text, filter.span, writeSelection({ field, isNot: false, choices: [other] }));
+    return replaced(parsed.text, filter.span, writeSelection({ field, isNot: false, choices: [other] }));
   }
-  const rest = readQuery(toggleChoice(ask, field, value));
-  return rest === null ? ask.text : toggleChoice(rest, field, other);
+  const rest = readQuery(toggleChoice(parsed, field, value));
+  return rest === null ? parsed.text : toggleChoice(rest, field, other);
 }

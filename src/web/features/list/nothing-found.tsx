@@ -32,14 +32,14 @@ type Fixes = { readonly near: NearValue | null | undefined; readonly newest: num
 export function NothingFound({ app, search, run }: NothingFoundProperties): JSX.Element {
   const fixes = useFixes(app, run);
   const formats = useMemo(() => formatsOfZone(run.zone), [run.zone]);
-  const ask = useMemo(() => eventsQuery(run.typed), [run.typed]);
+  const parsed = useMemo(() => eventsQuery(run.typed), [run.typed]);
   const { near, newest } = fixes;
   const classNameOf = (key: string) => app.classes.nameOf(run.log, key);
-  const isOwnRange = ask !== null && hasOwnRange(ask);
+  const isOwnRange = parsed !== null && hasOwnRange(parsed);
   const range = isOwnRange ? "In the range of the query" : rangeAsText(search.range.value, run.moments, formats);
-  const texts = ask === null ? [] : textConditions(ask);
-  const isWhole = ask === null || ask.filters.length === 0;
-  const lines = [`${range} ${isWhole ? "no event came" : `no event ${wantedAsText(ask, texts, classNameOf)}`}.`];
+  const texts = parsed === null ? [] : textConditions(parsed);
+  const isWhole = parsed === null || parsed.filters.length === 0;
+  const lines = [`${range} ${isWhole ? "no event came" : `no event ${wantedAsText(parsed, texts, classNameOf)}`}.`];
   const actions: MessageAction[] = [];
   const start = (change: () => void) => () => {
     change();

@@ -23,8 +23,8 @@ const MOST_CONDITIONS = 3;
 
 /** Returns the value that a condition probably meant; null if none is similar. @throws ApiFault */
 export async function readNear({ client, classes }: App, run: Asked, signal: AbortSignal): Promise<NearValue | null> {
-  const ask = eventsQuery(run.query);
-  const conditions = ask === null ? [] : textConditions(ask).slice(0, MOST_CONDITIONS);
+  const parsed = eventsQuery(run.query);
+  const conditions = parsed === null ? [] : textConditions(parsed).slice(0, MOST_CONDITIONS);
   const { from, to } = run.moments;
   const valuesOf = async (field: string): Promise<readonly string[]> => {
     if (field === "class") return (classes.byLog.peek().get(run.log) ?? []).map(({ key }) => key);
@@ -42,13 +42,13 @@ export async function readNear({ client, classes }: App, run: Asked, signal: Abo
 
 /** Returns the newest event's time in any range; null if there is none. @throws ApiFault */
 export async function readNewest({ client }: App, run: Asked, signal: AbortSignal): Promise<number | null> {
-  const ask = eventsQuery(run.query);
-  if (ask === null || hasOwnRange(ask)) return null;
+  const parsed = eventsQuery(run.query);
+  if (parsed === null || hasOwnRange(parsed)) return null;
   const newest = [
     ["sort", "SORT created DESC"],
     ["take", "TAKE 1"],
   ] as const;
-  const query = within(ask, newest, { from: BEGINNING, to: Date.now() }, run.zone);
+  const query = within(parsed, newest, { from: BEGINNING, to: Date.now() }, run.zone);
   const { body } = await sendQuery<EventRecord>(client, { ...run, signal }, query);
   return body[0] === undefined ? null : parseMoment(body[0].created);
 }

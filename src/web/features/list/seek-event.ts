@@ -20,11 +20,11 @@ export async function seekEvent({ client }: App, run: Run, id: string): Promise<
   const { from, to } = run.moments;
   if (created < from || created >= to) return "outside";
   const { order, ownSort } = listQuestion(run.query, run.moments, run.order);
-  const ask = eventsQuery(run.query);
+  const parsed = eventsQuery(run.query);
   // In a list sorted otherwise, the time does not determine the position.
-  if (ask === null || ownSort !== null) return "near";
+  if (parsed === null || ownSort !== null) return "near";
   const before = order === "desc" ? { from: created, to } : { from, to: created + 1 };
-  const query = within(ask, [["columns", "COLUMNS(COUNT)"]], before, run.zone);
+  const query = within(parsed, [["columns", "COLUMNS(COUNT)"]], before, run.zone);
   const { body } = await sendQuery<{ readonly count: string }>(client, run, query);
   return Number(body[0]?.count ?? 0) > NEAR ? "far" : "near";
 }

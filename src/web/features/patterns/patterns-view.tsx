@@ -56,9 +56,9 @@ export function PatternsView({ app, search }: { app: App; search: Search }): JSX
   const { rows, total } = found.value;
   const byPattern = new Map(courses.value?.rows.map((row) => [row.keys[0] ?? "", row] as const));
   const choose = (by: typeof onlyChoice, pattern: string) => {
-    const ask = readQuery(search.query.value);
-    if (ask === null) return;
-    search.query.value = by(ask, "pattern", pattern);
+    const parsed = readQuery(search.query.value);
+    if (parsed === null) return;
+    search.query.value = by(parsed, "pattern", pattern);
     search.start();
   };
   return (

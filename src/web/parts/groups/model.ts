@@ -53,8 +53,8 @@ const NAMED_STEPS: Readonly<Record<string, Pick<Step, "unit" | "count">>> = {
 };
 
 /** Returns the keys of a grouped query; none if it aggregates all events. */
-export function keysOfQuery(ask: EditableQuery): readonly GroupKey[] {
-  return (ask.query.clauses.groupBy ?? []).map(keyOf);
+export function keysOfQuery(parsed: EditableQuery): readonly GroupKey[] {
+  return (parsed.query.clauses.groupBy ?? []).map(keyOf);
 }
 
 function keyOf(key: Key): GroupKey {
@@ -184,9 +184,9 @@ export function eventsOfGroup(
   row: GroupRow,
   zone: string,
 ): { readonly query: string; readonly moments: Moments | null } {
-  const ask = readQuery(text);
-  if (ask === null) return { query: text, moments: null };
-  let query = ungrouped(ask);
+  const parsed = readQuery(text);
+  if (parsed === null) return { query: text, moments: null };
+  let query = ungrouped(parsed);
   let moments: Moments | null = null;
   keys.forEach((key, index) => {
     const value = row.keys[index] ?? "";

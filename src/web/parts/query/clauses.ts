@@ -21,6 +21,6 @@ export function clauseText(text: string, name: keyof Clauses): string | null {
 
 /** Adds a condition that must hold as well. A query with an error is returned unchanged. */
 export function textWithCondition(text: string, condition: string): string {
-  const ask = readQuery(text);
-  return ask === null ? text : withCondition(ask, condition);
+  const parsed = readQuery(text);
+  return parsed === null ? text : withCondition(parsed, condition);
 }

@@ -71,16 +71,16 @@ function fieldsIn(tree: Expression): Set<string> {
 
 /** Returns the values that a query selects and excludes of a field: the ticks of its facet. */
 export function choicesOfField(
-  ask: EditableQuery,
+  parsed: EditableQuery,
   field: string,
 ): { readonly chosen: readonly Choice[]; readonly not: readonly Choice[] } {
-  const selections = selectionsOf(ask, field);
+  const selections = selectionsOf(parsed, field);
   const of = (isNot: boolean) => selections.filter((each) => each.isNot === isNot).flatMap(({ choices }) => choices);
   return { chosen: of(false), not: of(true) };
 }
 
-function selectionsOf(ask: EditableQuery, field: string): Selection[] {
-  return ask.filters.flatMap(({ selection }) => (selection?.field === field ? [selection] : []));
+function selectionsOf(parsed: EditableQuery, field: string): Selection[] {
+  return parsed.filters.flatMap(({ selection }) => (selection?.field === field ? [selection] : []));
 }
 
 /** Reports whether a list of choices contains a choice. */
@@ -89,53 +89,53 @@ export function hasChoice(field: string, choices: readonly Choice[], choice: Cho
 }
 
 /** Adds a choice to the query, or removes it if present. An excluded choice is only un-excluded. */
-export function toggleChoice(ask: EditableQuery, field: string, choice: Choice): string {
-  const { chosen, not } = choicesOfField(ask, field);
-  if (hasChoice(field, not, choice)) return without(ask, field, choice, true);
-  return hasChoice(field, chosen, choice) ? without(ask, field, choice, false) : extended(ask, field, choice, false);
+export function toggleChoice(parsed: EditableQuery, field: string, choice: Choice): string {
+  const { chosen, not } = choicesOfField(parsed, field);
+  if (hasChoice(field, not, choice)) return without(parsed, field, choice, true);
+  return hasChoice(field, chosen, choice) ? without(parsed, field, choice, false) : extended(parsed, field, choice, false);
 }
 
 /** Excludes a choice from the query, or un-excludes it. */
-export function toggleExclusion(ask: EditableQuery, field: string, choice: Choice): string {
-  const { chosen, not } = choicesOfField(ask, field);
-  if (hasChoice(field, not, choice)) return without(ask, field, choice, true);
-  if (!hasChoice(field, chosen, choice)) return extended(ask, field, choice, true);
-  const rest = readQuery(without(ask, field, choice, false));
-  if (rest === null) return ask.text;
+export function toggleExclusion(parsed: EditableQuery, field: string, choice: Choice): string {
+  const { chosen, not } = choicesOfField(parsed, field);
+  if (hasChoice(field, not, choice)) return without(parsed, field, choice, true);
+  if (!hasChoice(field, chosen, choice)) return extended(parsed, field, choice, true);
+  const rest = readQuery(without(parsed, field, choice, false));
+  if (rest === null) return parsed.text;
   // When no other value stays selected, all are, so that this one has to be excluded.
   return choicesOfField(rest, field).chosen.length > 0 ? rest.text : extended(rest, field, choice, true);
 }
 
 /** Returns the query with this choice as the only selection of the field. */
-export function onlyChoice(ask: EditableQuery, field: string, choice: Choice): string {
-  const rest = readQuery(withoutSelections(ask, field));
-  return rest === null ? ask.text : extended(rest, field, choice, false);
+export function onlyChoice(parsed: EditableQuery, field: string, choice: Choice): string {
+  const rest = readQuery(withoutSelections(parsed, field));
+  return rest === null ? parsed.text : extended(rest, field, choice, false);
 }
 
 /** Returns the query with a choice excluded. */
-export function excludeChoice(ask: EditableQuery, field: string, choice: Choice): string {
-  return hasChoice(field, choicesOfField(ask, field).not, choice) ? ask.text : toggleExclusion(ask, field, choice);
+export function excludeChoice(parsed: EditableQuery, field: string, choice: Choice): string {
+  return hasChoice(field, choicesOfField(parsed, field).not, choice) ? parsed.text : toggleExclusion(parsed, field, choice);
 }
 
 /** Removes the conditions on this field alone, so that the field's values can be counted. */
-export function withoutField(ask: EditableQuery, field: string): string {
-  return withoutFilters(ask, ({ fields }) => fields.size === 1 && fields.has(field));
+export function withoutField(parsed: EditableQuery, field: string): string {
+  return withoutFilters(parsed, ({ fields }) => fields.size === 1 && fields.has(field));
 }
 
-function withoutSelections(ask: EditableQuery, field: string): string {
-  return withoutFilters(ask, ({ selection }) => selection?.field === field);
+function withoutSelections(parsed: EditableQuery, field: string): string {
+  return withoutFilters(parsed, ({ selection }) => selection?.field === field);
 }
 
 /** Adds a condition, given as LQL that is valid between ANDs. */
-export function withCondition(ask: EditableQuery, condition: string): string {
-  const where = ask.clauses.get("where");
-  if (where === undefined) return inserted(ask.text, ask.headEnd, `WHERE ${condition}`);
-  const extendedText = inserted(ask.text, where.end, `AND ${condition}`);
-  if (ask.conditions.length !== 1 || ask.conditions[0]!.tree.kind !== "or") return extendedText;
-  const { span } = ask.conditions[0]!;
-  if (isInParentheses(ask.text.slice(span.start, span.end))) return extendedText;
-  const joined = `(${ask.text.slice(span.start, span.end)})`;
-  return replaced(inserted(ask.text, span.end, `AND ${condition}`), span, joined);
+export function withCondition(parsed: EditableQuery, condition: string): string {
+  const where = parsed.clauses.get("where");
+  if (where === undefined) return inserted(parsed.text, parsed.headEnd, `WHERE ${condition}`);
+  const extendedText = inserted(parsed.text, where.end, `AND ${condition}`);
+  if (parsed.conditions.length !== 1 || parsed.conditions[0]!.tree.kind !== "or") return extendedText;
+  const { span } = parsed.conditions[0]!;
+  if (isInParentheses(parsed.text.slice(span.start, span.end))) return extendedText;
+  const joined = `(${parsed.text.slice(span.start, span.end)})`;
+  return replaced(inserted(parsed.text, span.end, `AND ${condition}`), span, joined);
 }
 
 /** Reports whether one pair of parentheses encloses the whole of an OR condition. */
@@ -144,20 +144,20 @@ function isInParentheses(text: string): boolean {
 }
 
 /** Removes the conditions that pass a test. Neighbours of a removed one can merge into a band. */
-function withoutFilters(ask: EditableQuery, test: (filter: Filter) => boolean): string {
-  const filter = ask.filters.find(test);
-  if (filter === undefined) return ask.text;
-  const rest = readQuery(withoutFilter(ask, filter));
-  return rest === null ? ask.text : withoutFilters(rest, test);
+function withoutFilters(parsed: EditableQuery, test: (filter: Filter) => boolean): string {
+  const filter = parsed.filters.find(test);
+  if (filter === undefined) return parsed.text;
+  const rest = readQuery(withoutFilter(parsed, filter));
+  return rest === null ? parsed.text : withoutFilters(rest, test);
 }
 
 /** Removes one condition from the query. */
-export function withoutFilter(ask: EditableQuery, filter: Filter): string {
-  const { text, filters } = ask;
+export function withoutFilter(parsed: EditableQuery, filter: Filter): string {
+  const { text, filters } = parsed;
   if (filter.tree === null) return text.slice(0, filter.span.start) + text.slice(filter.span.end);
   const inWhere = filters.filter(({ tree }) => tree !== null);
   const i = inWhere.indexOf(filter);
-  const where = ask.clauses.get("where")!;
+  const where = parsed.clauses.get("where")!;
   if (inWhere.length === 1) {
     const keyword = { start: where.start, end: where.start + "WHERE".length };
     return cut(text, keyword, filter.span);
@@ -177,50 +177,50 @@ function wordWithin(text: string, { start, end }: Span): Span {
 }
 
 /** Removes a choice from every condition that contains it. */
-function without(ask: EditableQuery, field: string, choice: Choice, isNot: boolean): string {
-  const filter = ask.filters.find(
+function without(parsed: EditableQuery, field: string, choice: Choice, isNot: boolean): string {
+  const filter = parsed.filters.find(
     ({ selection: each }) => each?.field === field && each.isNot === isNot && hasChoice(field, each.choices, choice),
   );
-  if (filter === undefined) return ask.text;
+  if (filter === undefined) return parsed.text;
   const selection = filter.selection!;
   const choices = selection.choices.filter((each) => !isSameChoice(field, each, choice));
-  const text = choices.length === 0 ? withoutFilter(ask, filter) : rewritten(ask, filter, { ...selection, choices });
+  const text = choices.length === 0 ? withoutFilter(parsed, filter) : rewritten(parsed, filter, { ...selection, choices });
   const rest = readQuery(text);
-  return rest === null ? ask.text : without(rest, field, choice, isNot);
+  return rest === null ? parsed.text : without(rest, field, choice, isNot);
 }
 
 /** Adds a choice to the first condition of its kind, or adds a new condition. */
-function extended(ask: EditableQuery, field: string, choice: Choice, isNot: boolean): string {
-  const filter = ask.filters.find(({ selection }) => selection?.field === field && selection.isNot === isNot);
-  if (filter === undefined) return withCondition(ask, writeSelection({ field, isNot, choices: [choice] }));
-  return rewritten(ask, filter, { ...filter.selection!, choices: [...filter.selection!.choices, choice] });
+function extended(parsed: EditableQuery, field: string, choice: Choice, isNot: boolean): string {
+  const filter = parsed.filters.find(({ selection }) => selection?.field === field && selection.isNot === isNot);
+  if (filter === undefined) return withCondition(parsed, writeSelection({ field, isNot, choices: [choice] }));
+  return rewritten(parsed, filter, { ...filter.selection!, choices: [...filter.selection!.choices, choice] });
 }
 
 /** Replaces a filter's selection; one after the table's dot moves to WHERE. */
-function rewritten(ask: EditableQuery, filter: Filter, selection: Selection): string {
-  if (filter.tree !== null) return replaced(ask.text, filter.span, writeSelection(selection));
-  const rest = readQuery(withoutFilter(ask, filter));
-  return rest === null ? ask.text : withCondition(rest, writeSelection(selection));
+function rewritten(parsed: EditableQuery, filter: Filter, selection: Selection): string {
+  if (filter.tree !== null) return replaced(parsed.text, filter.span, writeSelection(selection));
+  const rest = readQuery(withoutFilter(parsed, filter));
+  return rest === null ? parsed.text : withCondition(rest, writeSelection(selection));
 }
 
 /** Replaces a clause, or appends it if absent; null removes it. */
-export function withClause(ask: EditableQuery, name: keyof Clauses, clause: string | null): string {
-  const span = ask.clauses.get(name);
-  if (clause === null) return span === undefined ? ask.text : cut(ask.text, span);
-  return span === undefined ? inserted(ask.text, ask.end, clause) : replaced(ask.text, span, clause);
+export function withClause(parsed: EditableQuery, name: keyof Clauses, clause: string | null): string {
+  const span = parsed.clauses.get(name);
+  if (clause === null) return span === undefined ? parsed.text : cut(parsed.text, span);
+  return span === undefined ? inserted(parsed.text, parsed.end, clause) : replaced(parsed.text, span, clause);
 }
 
 /** Replaces, adds or removes several clauses, in this order. */
 export function withClauses(
-  ask: EditableQuery,
+  parsed: EditableQuery,
   clauses: readonly (readonly [name: keyof Clauses, clause: string | null])[],
 ): string {
-  return clauses.reduce((text, [name, clause]) => withClause(readQuery(text) ?? ask, name, clause), ask.text);
+  return clauses.reduce((text, [name, clause]) => withClause(readQuery(text) ?? parsed, name, clause), parsed.text);
 }
 
 /** Groups a query's events by a field, largest first. Replaces columns, order and paging. */
-export function groupedBy(ask: EditableQuery, field: string): string {
-  return withClauses(ask, [
+export function groupedBy(parsed: EditableQuery, field: string): string {
+  return withClauses(parsed, [
     ["columns", null],
     ["sort", null],
     ["take", null],
@@ -234,12 +234,12 @@ export function groupedBy(ask: EditableQuery, field: string): string {
 }
 
 /** Returns the query for the events behind a grouped query. */
-export function ungrouped(ask: EditableQuery): string {
+export function ungrouped(parsed: EditableQuery): string {
   const names = ["groupBy", "columns", "having", "compare", "fill", "sort", "take", "skip"] as const;
-  return ask.isGrouped
+  return parsed.isGrouped
     ? withClauses(
-        ask,
+        parsed,
         names.map((name) => [name, null]),
       )
-    : ask.text;
+    : parsed.text;
 }

@@ -30,23 +30,23 @@ export function eventsQuery(text: string): EditableQuery | null {
 }
 
 /** Adds KEY to the columns of a grouped query; without it, rows of different groups look alike. */
-export function withKey(ask: EditableQuery): EditableQuery {
-  const { groupBy, columns } = ask.query.clauses;
-  const span = ask.clauses.get("columns");
+export function withKey(parsed: EditableQuery): EditableQuery {
+  const { groupBy, columns } = parsed.query.clauses;
+  const span = parsed.clauses.get("columns");
   const isNamed = columns?.some(({ of, as }) => as === null && of.kind === "name" && /^key$/i.test(of.name.text));
-  if (groupBy === null || span === undefined || isNamed === true) return ask;
+  if (groupBy === null || span === undefined || isNamed === true) return parsed;
   const closing = span.end - 1;
-  return readQuery(`${ask.text.slice(0, closing)}, KEY${ask.text.slice(closing)}`) ?? ask;
+  return readQuery(`${parsed.text.slice(0, closing)}, KEY${parsed.text.slice(closing)}`) ?? parsed;
 }
 
 /** Adds clauses to a query, and a range unless it has its own. */
 export function within(
-  ask: EditableQuery,
+  parsed: EditableQuery,
   clauses: Parameters<typeof withClauses>[1],
   moments: Moments,
   zone: string,
 ): string {
-  const text = withClauses(ask, clauses);
+  const text = withClauses(parsed, clauses);
   const asked = readQuery(text);
   return asked === null ? text : withRange(asked, moments, zone);
 }

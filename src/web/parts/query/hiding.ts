@@ -9,13 +9,13 @@ export type Hiding = { readonly query: string; readonly hidden: readonly string[
 
 /** Excludes classes from a query for events, except those it names; keeps invalid queries. */
 export function withoutHidden(text: string, classes: readonly string[]): Hiding {
-  const ask = classes.length === 0 ? null : readQuery(text);
-  if (ask === null || ask.query.table.name !== "events") return { query: text, hidden: [] };
-  const { class: own, clauses } = ask.query;
+  const parsed = classes.length === 0 ? null : readQuery(text);
+  if (parsed === null || parsed.query.table.name !== "events") return { query: text, hidden: [] };
+  const { class: own, clauses } = parsed.query;
   const named = new Set([own?.text ?? "", ...(clauses.where === null ? [] : classesIn(clauses.where))].map(fold));
   const hidden = classes.filter((key) => !named.has(fold(key)));
   if (hidden.length === 0) return { query: text, hidden };
-  return { query: withCondition(ask, writeSelection({ field: "class", isNot: true, choices: hidden })), hidden };
+  return { query: withCondition(parsed, writeSelection({ field: "class", isNot: true, choices: hidden })), hidden };
 }
 
 export function isSameHiding(a: readonly string[], b: readonly string[]): boolean {

@@ -125,25 +125,25 @@ export function occursClause({ from, to }: Moments, zone: string): string {
 }
 
 /** Reports whether a query has its own range, which takes precedence. */
-export function hasOwnRange(ask: EditableQuery): boolean {
-  return ask.clauses.has("occurs");
+export function hasOwnRange(parsed: EditableQuery): boolean {
+  return parsed.clauses.has("occurs");
 }
 
 /** Moves the query's own range to two moments; null if it has none or can't be parsed. */
 export function withOwnRange(text: string, moments: Moments, zone: string): string | null {
-  const ask = readQuery(text);
-  return ask !== null && hasOwnRange(ask) ? withClause(ask, "occurs", occursClause(moments, zone)) : null;
+  const parsed = readQuery(text);
+  return parsed !== null && hasOwnRange(parsed) ? withClause(parsed, "occurs", occursClause(moments, zone)) : null;
 }
 
 /** Returns the range of a query's events: its own if it has one, else the chosen one. */
-export function momentsOfQuery(ask: EditableQuery | null, chosen: Moments, zone: string, now_ms: number): Moments {
-  const occurs = ask?.query.clauses.occurs ?? null;
-  if (ask === null || occurs === null) return chosen;
+export function momentsOfQuery(parsed: EditableQuery | null, chosen: Moments, zone: string, now_ms: number): Moments {
+  const occurs = parsed?.query.clauses.occurs ?? null;
+  if (parsed === null || occurs === null) return chosen;
   // A range on another time, such as the time of storage, does not limit `created`.
   const field = occurs.field?.text.toLowerCase() ?? "created";
   if (field !== "created") return { from: BEGINNING, to: now_ms };
   try {
-    const spanIn = (around: Zone) => spanOfOccurs({ text: ask.text, now_ms, zone: around }, occurs);
+    const spanIn = (around: Zone) => spanOfOccurs({ text: parsed.text, now_ms, zone: around }, occurs);
     // An approximate range is enough to find the clock changes that apply.
     const near = spanIn(zoneAround(zone, now_ms));
     const ends = [near.from, near.to ?? now_ms, now_ms].map((end) => Math.min(Math.max(end, CLOCK_FROM), CLOCK_TO));
@@ -157,6 +157,6 @@ export function momentsOfQuery(ask: EditableQuery | null, chosen: Moments, zone:
 }
 
 /** Adds a range to the query, unless it has its own. */
-export function withRange(ask: EditableQuery, moments: Moments, zone = "UTC"): string {
-  return hasOwnRange(ask) ? ask.text : inserted(ask.text, ask.end, occursClause(moments, zone));
+export function withRange(parsed: EditableQuery, moments: Moments, zone = "UTC"): string {
+  return hasOwnRange(parsed) ? parsed.text : inserted(parsed.text, parsed.end, occursClause(moments, zone));
 }

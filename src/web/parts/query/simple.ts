@@ -26,17 +26,17 @@ export type Simple = { readonly chips: readonly Chip[]; readonly text: string };
 const SHOWN = new Set(["where"]);
 
 /** Converts a query to simple mode; null if simple mode can't express all of it. */
-export function simpleOfQuery(ask: EditableQuery): Simple | null {
-  if (ask.query.table.name !== "events" || [...ask.clauses.keys()].some((name) => !SHOWN.has(name))) return null;
+export function simpleOfQuery(parsed: EditableQuery): Simple | null {
+  if (parsed.query.table.name !== "events" || [...parsed.clauses.keys()].some((name) => !SHOWN.has(name))) return null;
   const words: string[] = [];
   const chips: Chip[] = [];
-  for (const filter of ask.filters) {
+  for (const filter of parsed.filters) {
     const word = wordOf(filter);
     if (word !== null) {
       words.push(typedWord(word));
       continue;
     }
-    const chip = chipOf(ask, filter);
+    const chip = chipOf(parsed, filter);
     if (chip === null) return null;
     chips.push(chip);
   }
@@ -59,7 +59,7 @@ function conditionsIn(typed: string): readonly string[] {
   return partsOf(typed).flatMap(({ condition }) => condition ?? []);
 }
 
-function chipOf(ask: EditableQuery, filter: Filter): Chip | null {
+function chipOf(parsed: EditableQuery, filter: Filter): Chip | null {
   if (filter.selection !== null) return chipOfSelection(filter, filter.selection);
   const isNot = filter.tree?.kind === "not";
   const tree = filter.tree?.kind === "not" ? filter.tree.part : filter.tree;
@@ -77,7 +77,7 @@ function chipOf(ask: EditableQuery, filter: Filter): Chip | null {
       return chip(isNot ? "does not match" : "matches", tree.value.value);
     case "compare": {
       const { start, end } = tree.value.span;
-      const value = tree.value.kind === "string" ? tree.value.value : ask.text.slice(start, end);
+      const value = tree.value.kind === "string" ? tree.value.value : parsed.text.slice(start, end);
       return isNot ? null : chip(VERBS[tree.op], value);
     }
     // Choices are handled above; a chip can't express the others.
@@ -155,9 +155,9 @@ function partsOf(typed: string): readonly Part[] {
  * Replaces the words of a query by text typed in the box: conditions on fields become chips, the
  * text has to contain each of the words.
  */
-export function withTyped(ask: EditableQuery, typed: string): string {
+export function withTyped(parsed: EditableQuery, typed: string): string {
   const words = partsOf(typed).flatMap((part) => (part.condition === undefined ? writeWord(part.word) : []));
-  const kept = withoutWordsAfter(ask, words.length);
+  const kept = withoutWordsAfter(parsed, words.length);
   const present = wordsOf(kept);
   const added = [...words.slice(present.length), ...conditionsIn(typed)];
   const text = added.length === 0 ? kept.text : withCondition(kept, added.join(" AND "));
@@ -169,14 +169,14 @@ function writeWord(word: string): string {
   return `text CONTAINS ${writeString(word)}`;
 }
 
-function wordsOf(ask: EditableQuery): readonly Filter[] {
-  return ask.filters.filter((filter) => wordOf(filter) !== null);
+function wordsOf(parsed: EditableQuery): readonly Filter[] {
+  return parsed.filters.filter((filter) => wordOf(filter) !== null);
 }
 
-function withoutWordsAfter(ask: EditableQuery, count: number): EditableQuery {
-  const last = wordsOf(ask)[count];
-  const rest = last === undefined ? null : readQuery(withoutFilter(ask, last));
-  return rest === null ? ask : withoutWordsAfter(rest, count);
+function withoutWordsAfter(parsed: EditableQuery, count: number): EditableQuery {
+  const last = wordsOf(parsed)[count];
+  const rest = last === undefined ? null : readQuery(withoutFilter(parsed, last));
+  return rest === null ? parsed : withoutWordsAfter(rest, count);
 }
 
 function typedCondition(isNot: boolean, written: string, sign: string, value: string): string | null {

@@ -97,13 +97,13 @@ type Count = FoundCount & { readonly run: number; readonly moments: Moments; rea
 
 /** Counts all events of the query, and the part that it returns; null if it has a fault. */
 async function countEvents({ client }: App, run: Run): Promise<Count | null> {
-  const ask = readQuery(run.query);
+  const parsed = readQuery(run.query);
   const events = eventsQuery(run.query);
-  if (ask === null || events === null) return null;
+  if (parsed === null || events === null) return null;
   const query = within(events, [["columns", "COLUMNS(COUNT)"]], run.moments, run.zone);
   const { body, took_ms } = await sendQuery<{ readonly count: string }>(client, run, query);
   const all = Number(body[0]?.count ?? 0);
-  return { run: run.number, moments: run.moments, all, ...requestedPart(ask.query.clauses), took_ms };
+  return { run: run.number, moments: run.moments, all, ...requestedPart(parsed.query.clauses), took_ms };
 }
 
 /** Returns the events held back by a paused tail, in words for the title; null without pause. */

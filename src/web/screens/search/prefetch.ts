@@ -24,9 +24,9 @@ export function startSearch(app: App, log: string): StartedSearch {
 
 /** Returns the kind of results. An invalid query counts as events: the list reports its error. */
 export function resultKind({ search }: Pick<StartedSearch, "search">): "events" | "groups" | "users" {
-  const ask = readQuery(search.run.value.query);
-  if (ask?.query.table.name === "users") return "users";
-  return ask?.isGrouped === true ? "groups" : "events";
+  const parsed = readQuery(search.run.value.query);
+  if (parsed?.query.table.name === "users") return "users";
+  return parsed?.isGrouped === true ? "groups" : "events";
 }
 
 /** Reports whether a search is shown as a list, not as a tail, groups or patterns. */

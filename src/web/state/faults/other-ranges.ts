@@ -14,8 +14,8 @@ const LENGTHS = [
 
 /** Returns a shorter range with the same end; null if the query has its own or none is shorter. */
 export function shorterRange({ typed, moments }: Pick<Run, "typed" | "moments">, chosen: Range): NamedRange | null {
-  const ask = readQuery(typed);
-  if (ask === null || hasOwnRange(ask)) return null;
+  const parsed = readQuery(typed);
+  if (parsed === null || hasOwnRange(parsed)) return null;
   const { from, to } = moments;
   const found = LENGTHS.find(([length_ms]) => 2 * length_ms <= to - from);
   if (found === undefined) return null;

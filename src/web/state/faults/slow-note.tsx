@@ -47,8 +47,8 @@ export function SlowNote({ search }: { readonly search: Search }): JSX.Element {
 
 function lengthOf(search: Search): string {
   const { typed, moments, zone } = search.run.value;
-  const ask = readQuery(typed);
-  if (ask !== null && hasOwnRange(ask)) return "The range is the one in the query.";
+  const parsed = readQuery(typed);
+  if (parsed !== null && hasOwnRange(parsed)) return "The range is the one in the query.";
   const range = search.range.value;
   const name = rangeName(range, moments, formatsOfZone(zone));
   const isNamed = !/^-?\d+$/.test(range.from) && range.to === "now";

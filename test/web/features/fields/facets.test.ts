@@ -125,10 +125,10 @@ test("values are ordered by count, absence last; bands by their bounds", (t) => 
 });
 
 test("selected values outside the list are counted without the field's own conditions", (t) => {
-  const ask = eventsQuery("GET events WHERE source IN ('a', 'it''s') AND source != 'c' AND tag = 'x' TAKE 3")!;
-  const choices = choicesBeside(ask, "source", [{ choice: "A" }]);
+  const parsed = eventsQuery("GET events WHERE source IN ('a', 'it''s') AND source != 'c' AND tag = 'x' TAKE 3")!;
+  const choices = choicesBeside(parsed, "source", [{ choice: "A" }]);
   t.deepEqual(choices, ["it's", "c"]);
-  const query = countsQuery("source", choices, ask, RANGE, "UTC")!;
+  const query = countsQuery("source", choices, parsed, RANGE, "UTC")!;
   t.regex(query, /COLUMNS\(COUNT\(source = 'it''s'\) AS n0, COUNT\(source = 'c'\) AS n1\)/);
   t.regex(query, /WHERE tag = 'x'/);
   t.notRegex(query, /source (?:IN|!=)|TAKE/);
@@ -139,19 +139,19 @@ test("selected values outside the list are counted without the field's own condi
 });
 
 test("selected bands and absence are counted like values", (t) => {
-  const ask = eventsQuery("GET events WHERE value >= 3 AND value < 7 AND class IS NULL")!;
-  const band = choicesBeside(ask, "value", [{ choice: { from: 0, to: 10 } }]);
-  const query = countsQuery("value", band, ask, RANGE, "UTC")!;
+  const parsed = eventsQuery("GET events WHERE value >= 3 AND value < 7 AND class IS NULL")!;
+  const band = choicesBeside(parsed, "value", [{ choice: { from: 0, to: 10 } }]);
+  const query = countsQuery("value", band, parsed, RANGE, "UTC")!;
   t.regex(query, /COUNT\(\(value >= 3 AND value < 7\)\) AS n0/);
   t.not(readQuery(query), null);
-  t.regex(countsQuery("class", choicesBeside(ask, "class", []), ask, RANGE, "UTC")!, /COUNT\(class IS NULL\) AS n0/);
-  t.deepEqual(choicesBeside(ask, "class", [{ choice: null }]), []);
+  t.regex(countsQuery("class", choicesBeside(parsed, "class", []), parsed, RANGE, "UTC")!, /COUNT\(class IS NULL\) AS n0/);
+  t.deepEqual(choicesBeside(parsed, "class", [{ choice: null }]), []);
 });
 
 test("a selection in a field does not narrow that field's facts", (t) => {
   const fields = ["source", "tags", "value"].map((name) => ({ name, kind: "text", count: "9" }));
-  const ask = eventsQuery("GET events WHERE source = 'a' AND value >= 3 AND value < 7 AND text = 'x'")!;
-  const found = conditioned(ask, fields).map(({ field, rest }) => [field.name, rest.text]);
+  const parsed = eventsQuery("GET events WHERE source = 'a' AND value >= 3 AND value < 7 AND text = 'x'")!;
+  const found = conditioned(parsed, fields).map(({ field, rest }) => [field.name, rest.text]);
   t.deepEqual(found, [
     ["source", "GET events WHERE value >= 3 AND value < 7 AND text = 'x'"],
     ["value", "GET events WHERE source = 'a' AND text = 'x'"],

@@ -39,8 +39,8 @@ test("the suggested value differs by a typing error, or has the same start", (t)
 
 test("the suggested value replaces the first one, with the rest as typed", (t) => {
   const replace = (query: string, other: string) => {
-    const ask = readQuery(query)!;
-    return withValue(ask, textConditions(ask)[0]!, other);
+    const parsed = readQuery(query)!;
+    return withValue(parsed, textConditions(parsed)[0]!, other);
   };
   t.is(
     replace("GET events WHERE  source='payment' AND text CONTAINS 'x' // mine", "payments"),

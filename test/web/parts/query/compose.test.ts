@@ -10,9 +10,9 @@ import { holds } from "../../../reference/evaluate.ts";
 import { choices, commentsIn, conditionOf, events, typedQueries } from "./queries.ts";
 
 function read(text: string): EditableQuery {
-  const ask = compose.readQuery(text);
-  if (ask === null) throw new Error(`not read: ${text}`);
-  return ask;
+  const parsed = compose.readQuery(text);
+  if (parsed === null) throw new Error(`not read: ${text}`);
+  return parsed;
 }
 
 function found(text: string, all: readonly StoredEvent[]): string[] {
@@ -40,17 +40,17 @@ test("an added condition narrows a query by exactly that, and leaves the rest as
 
 test('"only" and "all but" match what they say', (t) => {
   const property = fc.property(typedQueries, choices, events, (text, { field, choice }, all) => {
-    const ask = read(text);
-    const only = read(compose.onlyChoice(ask, field, choice));
+    const parsed = read(text);
+    const only = read(compose.onlyChoice(parsed, field, choice));
     const { chosen, not } = compose.choicesOfField(only, field);
     t.is(chosen.length, 1, only.text);
     t.true(isSameChoice(field, chosen[0]!, choice) && not.length === 0, only.text);
     t.true(both(found(only.text, all), foundBy(field, choice, all)).length === found(only.text, all).length);
 
-    if (compose.hasChoice(field, compose.choicesOfField(ask, field).not, choice)) return;
-    const but = read(compose.excludeChoice(ask, field, choice));
+    if (compose.hasChoice(field, compose.choicesOfField(parsed, field).not, choice)) return;
+    const but = read(compose.excludeChoice(parsed, field, choice));
     t.false(compose.hasChoice(field, compose.choicesOfField(but, field).chosen, choice), but.text);
-    if (compose.choicesOfField(ask, field).chosen.length > 0) return;
+    if (compose.choicesOfField(parsed, field).chosen.length > 0) return;
     t.deepEqual(found(but.text, all), both(found(text, all), foundBy(field, choice, all, true)), but.text);
   });
   fc.assert(property, { numRuns: 500 });
@@ -59,10 +59,10 @@ test('"only" and "all but" match what they say', (t) => {
 test("a choice that is made and undone leaves an equivalent query", (t) => {
   const property = fc.property(typedQueries, choices, events, (text, { field, choice }, all) => {
     for (const change of [compose.toggleChoice, compose.toggleExclusion]) {
-      const ask = read(text);
-      const { chosen, not } = compose.choicesOfField(ask, field);
+      const parsed = read(text);
+      const { chosen, not } = compose.choicesOfField(parsed, field);
       if (compose.hasChoice(field, [...chosen, ...not], choice)) continue;
-      const once = read(change(ask, field, choice));
+      const once = read(change(parsed, field, choice));
       const ticks = compose.choicesOfField(once, field);
       t.true(compose.hasChoice(field, change === compose.toggleChoice ? ticks.chosen : ticks.not, choice), once.text);
       const twice = change(once, field, choice);

@@ -105,9 +105,9 @@ test("a query within a range covers exactly its moments, to the millisecond, in 
 });
 
 test("a range in the query takes precedence", (t) => {
-  const ask = readQuery("GET events created OCCURS(TODAY) // x")!;
-  t.true(ranges.hasOwnRange(ask));
-  t.is(ranges.withRange(ask, { from: 1, to: 2 }), ask.text);
+  const parsed = readQuery("GET events created OCCURS(TODAY) // x")!;
+  t.true(ranges.hasOwnRange(parsed));
+  t.is(ranges.withRange(parsed, { from: 1, to: 2 }), parsed.text);
   t.false(ranges.hasOwnRange(readQuery("GET events WHERE text CONTAINS 'occurs('")!));
 });
 

@@ -15,9 +15,9 @@ import { holds } from "../../../reference/evaluate.ts";
 import { conditionOf, events, typedQueries } from "./queries.ts";
 
 function read(text: string): EditableQuery {
-  const ask = readQuery(text);
-  if (ask === null) throw new Error(`not read: ${text}`);
-  return ask;
+  const parsed = readQuery(text);
+  if (parsed === null) throw new Error(`not read: ${text}`);
+  return parsed;
 }
 
 /** Returns the simple mode of a query in words; null if it has none. */
@@ -166,11 +166,11 @@ test("any typed text makes a valid query, which simple mode shows", (t) => {
 
 test("a chip that is removed and typed again gives the same query", (t) => {
   const property = fc.property(typedQueries, events, (text, all) => {
-    const ask = read(text);
-    for (const chip of simpleOfQuery(ask)?.chips ?? []) {
+    const parsed = read(text);
+    for (const chip of simpleOfQuery(parsed)?.chips ?? []) {
       const typed = typedChip(chip);
       if (typed === "") continue;
-      const rest = read(withoutFilter(ask, chip.filter));
+      const rest = read(withoutFilter(parsed, chip.filter));
       const after = withTyped(rest, `${typed} ${simpleOfQuery(rest)!.text}`);
       const [before, now] = [conditionOf(text), conditionOf(after)];
       for (const event of all) t.is(holds(now, event), holds(before, event), `${text}\n${typed}\n${after}`);
