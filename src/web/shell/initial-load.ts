@@ -66,7 +66,7 @@ function isOfStranger({ session }: App, error: unknown): boolean {
 /** Reads logs and classes. Without a log in the address, opens the last one, else the first. */
 async function readAll(app: App): Promise<void> {
   const { classes, client, logs, location, preferences, toaster } = app;
-  const found = client.ask<readonly LogRecord[]>("/manage/1/logs");
+  const found = client.request<readonly LogRecord[]>("/manage/1/logs");
   classes.read().catch((error: unknown) => {
     if (isOfStranger(app, error)) return;
     toaster.show(`Classes are shown by their keys, without colours: ${faultMessage(error)}`);

@@ -6,7 +6,7 @@ import type { Run } from "./search.ts";
 
 /** Returns moments from the log's first event on; bars from 1970 on would be months wide. */
 export async function sinceFirstEvent({ client }: App, { log, moments: { to }, signal }: Run): Promise<Moments> {
-  const { body } = await client.ask<readonly { readonly created: string }[]>(`/1/logs/${log}/query`, {
+  const { body } = await client.request<readonly { readonly created: string }[]>(`/1/logs/${log}/query`, {
     query: { query: "GET events TAKE 1 COLUMNS(created)" },
     signal,
   });

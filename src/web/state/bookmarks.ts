@@ -28,7 +28,7 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
   let isFaultSaid = false;
   const readOwn = async (): Promise<void> => {
     for (let page = 1; ; page++) {
-      const { body } = await client.ask<readonly EventRecord[]>(path, { query: { pagenum: page, pagesize: PAGE } });
+      const { body } = await client.request<readonly EventRecord[]>(path, { query: { pagenum: page, pagesize: PAGE } });
       for (const { id } of body) own.add(id);
       if (body.length < PAGE) break;
     }
@@ -58,8 +58,8 @@ export function createBookmarks({ client, toaster, bookmarkChanges }: App, log: 
       const isBookmarked = !own.has(id);
       set(id, isBookmarked);
       try {
-        if (isBookmarked) await client.ask(path, { method: "POST", form: { id } });
-        else await client.ask(`${path}/${id}`, { method: "DELETE" });
+        if (isBookmarked) await client.request(path, { method: "POST", form: { id } });
+        else await client.request(`${path}/${id}`, { method: "DELETE" });
         bookmarkChanges.value += 1;
       } catch (fault) {
         set(id, !isBookmarked);

@@ -37,7 +37,7 @@ export function createClassRegistry(client: () => Client): ClassRegistry {
     byLog,
     unknown,
     async read() {
-      const { body } = await client().ask<readonly LogOfClasses[]>("/1/logs/classFilters");
+      const { body } = await client().request<readonly LogOfClasses[]>("/1/logs/classFilters");
       isRead = true;
       const found: Classes = new Map(
         body.map(({ key, classFilters }) => [key, classFilters.toSorted((a, b) => b.weight - a.weight)]),

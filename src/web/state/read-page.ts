@@ -9,7 +9,7 @@ export function pageReaderOfRun(client: Client, run: Run): ReadPage {
   let isFirst = true;
   return async (query, own) => {
     const signal = isFirst ? AbortSignal.any([own, run.signal]) : own;
-    const { body } = await client.ask<readonly EventRecord[]>(`/1/logs/${run.log}/query`, {
+    const { body } = await client.request<readonly EventRecord[]>(`/1/logs/${run.log}/query`, {
       query: { query, tz: run.zone, attributes: true },
       signal,
     });

@@ -6,7 +6,7 @@ import { createBookmarks } from "./bookmarks.ts";
 import type { Bookmarks } from "./bookmarks.ts";
 import { OpenStates } from "../parts/event/memory.ts";
 import type { Live } from "./live/live.ts";
-import { readLogFields } from "./ask-run.ts";
+import { readLogFields } from "./send-query.ts";
 import { readPart } from "./search.ts";
 import type { Run, Search } from "./search.ts";
 import { columnsNamed, DEFAULT_COLUMNS, readColumns, writeColumns } from "../parts/rows/columns.ts";

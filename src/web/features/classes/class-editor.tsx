@@ -43,17 +43,17 @@ export function ClassEditor(properties: {
       const { key: _, weight, ...fields } = draft.value;
       const json = { ...fields, weight: Number(weight) };
       const key = isNew ? keyFor(fields.display, new Set(classes.map((each) => each.key))) : start.key;
-      if (isNew) await app.client.ask(path, { method: "POST", json: { key, ...json } });
-      else await app.client.ask(`${path}/${key}`, { method: "PUT", json });
+      if (isNew) await app.client.request(path, { method: "POST", json: { key, ...json } });
+      else await app.client.request(`${path}/${key}`, { method: "PUT", json });
       if (options.value !== null)
-        await app.client.ask(`${path}/${key}/options`, { method: "PUT", json: options.value });
+        await app.client.request(`${path}/${key}/options`, { method: "PUT", json: options.value });
       await Promise.all([app.classes.read(), readHiding(app, log)]);
       app.location.go({ screen: "classes", log, part: key, parameters: new Map() });
       app.toaster.show(`Class ${visibleText(fields.display)} saved`);
     });
   const remove = () =>
     act(async () => {
-      await app.client.ask(`${path}/${start.key}`, { method: "DELETE" });
+      await app.client.request(`${path}/${start.key}`, { method: "DELETE" });
       await app.classes.read();
       app.location.go({ screen: "classes", log, part: "", parameters: new Map() });
     });

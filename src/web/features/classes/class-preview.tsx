@@ -13,7 +13,7 @@ import { barsQuery, columnsOfRange } from "../../parts/histogram/bars.ts";
 import type { Column } from "../../parts/histogram/bars.ts";
 import { Plot } from "../../parts/histogram/plot.tsx";
 import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
-import { sendQuery } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/send-query.ts";
 import { preferredZone } from "../../state/preferences.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";
 import { TextPieces } from "../../parts/text/pieces.tsx";
@@ -155,7 +155,7 @@ async function readFitting(
   const step = stepOfRange(moments);
   const query = barsQuery(`GET events WHERE ${condition}`, moments, zone, step, { kind: "count" }) ?? "";
   const [preview, groups] = await Promise.all([
-    client.ask<{ count: number; events: readonly EventRecord[] }>(`/manage/1/logs/${log}/classFilters/preview`, {
+    client.request<{ count: number; events: readonly EventRecord[] }>(`/manage/1/logs/${log}/classFilters/preview`, {
       method: "POST",
       json: { tag, text, link, source, ...moments },
       signal,

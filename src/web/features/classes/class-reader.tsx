@@ -27,7 +27,7 @@ export function ClassReader(properties: {
   const name = record.display === "" ? record.key : record.display;
   const save = () =>
     act(async () => {
-      if (chosen.value !== null) await app.client.ask(path, { method: "PUT", json: chosen.value });
+      if (chosen.value !== null) await app.client.request(path, { method: "PUT", json: chosen.value });
       await readHiding(app, log);
       app.toaster.show(`Your options of ${visibleText(name)} were saved`);
     });

@@ -252,7 +252,7 @@ function neighboursOf({ client }: App, search: Search, id: string, source: strin
     read: async (event, { before, after }, signal) => {
       const path = `/1/logs/${search.log}/events/${event}/context`;
       const query = { before, after, attributes: true, ...(source !== null && { source }) };
-      const { body } = await client.ask<readonly EventRecord[]>(path, { query, signal });
+      const { body } = await client.request<readonly EventRecord[]>(path, { query, signal });
       return body.map(rowOfRecord);
     },
   });

@@ -53,12 +53,12 @@ export class Matching {
             { from: Math.min(to, known.to), to },
           ];
     const missing = parts.filter((part) => part.from < part.to);
-    for (const part of missing) await this.#ask(part);
+    for (const part of missing) await this.#request(part);
     this.#known = { from: Math.min(from, known?.from ?? from), to: Math.max(to, known?.to ?? to) };
     return missing.length > 0;
   }
 
-  async #ask(range: Moments): Promise<void> {
+  async #request(range: Moments): Promise<void> {
     const question = listQuestion(this.#query, range, "asc");
     let cursor = firstCursor(question);
     for (let read = 0, tied = 0; this.#ids.size < MOST;) {

@@ -131,7 +131,7 @@ export class Neighbours implements RowSource {
   async #readMore(side: Side): Promise<void> {
     this.#isReading = true;
     try {
-      await this.#ask(side);
+      await this.#request(side);
     } catch (fault) {
       if (!this.#abort.signal.aborted) this.fault.value = fault;
     } finally {
@@ -140,7 +140,7 @@ export class Neighbours implements RowSource {
     if (this.fault.peek() === null) this.#go();
   }
 
-  async #ask(side: Side): Promise<void> {
+  async #request(side: Side): Promise<void> {
     const edge = this.#rows.idAt(side === "before" ? 0 : this.#rows.length - 1)!;
     const counts = side === "before" ? { before: MORE, after: 0 } : { before: 0, after: MORE };
     const rows = await this.#options.read(edge, counts, this.#abort.signal);

@@ -20,19 +20,19 @@ export function createCompletionSource(client: Client, log: string, moments: Mom
   let asked = "";
   const known = new Set<string>();
   /** Sends each request once, unless it failed. */
-  const once = <Body>(key: string, ask: () => Promise<Body>): Promise<Body> => {
-    const answer = answers.get(key) ?? ask();
+  const once = <Body>(key: string, request: () => Promise<Body>): Promise<Body> => {
+    const answer = answers.get(key) ?? request();
     answers.set(key, answer);
     answer.catch(() => answers.get(key) === answer && answers.delete(key));
     return answer as Promise<Body>;
   };
-  const ask = async <Body>(path: string, query: Readonly<Record<string, string | number>>, signal?: AbortSignal) =>
-    (await client.ask<Body>(`/1/logs/${log}/${path}`, { query, ...(signal && { signal }) })).body;
+  const request = async <Body>(path: string, query: Readonly<Record<string, string | number>>, signal?: AbortSignal) =>
+    (await client.request<Body>(`/1/logs/${log}/${path}`, { query, ...(signal && { signal }) })).body;
   const fields = () =>
     once("fields", () =>
-      ask<CompletionData["fields"]>("fields", { values: 0, created: `${moments.from}:${moments.to}` }),
+      request<CompletionData["fields"]>("fields", { values: 0, created: `${moments.from}:${moments.to}` }),
     );
-  const classes = () => once("classes", async () => readClasses(await ask<unknown>("classFilters", {})));
+  const classes = () => once("classes", async () => readClasses(await request<unknown>("classFilters", {})));
   const values = (field: string, typed: string): Promise<CompletionData["values"]> => {
     const key = `${field} ${typed.toLowerCase()}`;
     if (key !== asked) {
@@ -44,7 +44,7 @@ export function createCompletionSource(client: Client, log: string, moments: Mom
     }
     return once(key, async () => {
       type Groups = readonly { readonly key: string; readonly count: string }[];
-      const found = await ask<Groups>("query", { query: valueQuery(field, typed, moments) }, abort.signal);
+      const found = await request<Groups>("query", { query: valueQuery(field, typed, moments) }, abort.signal);
       known.add(key);
       return found.map(({ key: value, count }) => ({ value, count }));
     });

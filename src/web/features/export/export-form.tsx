@@ -25,7 +25,7 @@ export function ExportForm({ app, run, close }: ExportFormProperties): JSX.Eleme
     const { format = "csv", attributes } = formValues(form);
     const path = exportPath(run, format, attributes === "on");
     try {
-      const { body } = await app.client.ask<{ ticket: string }>("/1/session/tickets", {
+      const { body } = await app.client.request<{ ticket: string }>("/1/session/tickets", {
         method: "POST",
         json: { path },
       });

@@ -23,7 +23,7 @@ import type { GroupRecord } from "../../parts/query/groups.ts";
 import { Name } from "../../parts/text/pieces.tsx";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
-import { sendQuery } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/send-query.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
 import { bandBounds, choicesBeside, countsQuery, facetQuery, readCounts, readFacet } from "./facets.ts";
@@ -189,13 +189,13 @@ async function countBeside(
   field: string,
   values: readonly FacetValue[],
 ): Promise<readonly FacetValue[]> {
-  const [typed, ask] = [readQuery(run.typed), eventsQuery(run.query)];
-  if (typed === null || ask === null) return [];
+  const [typed, matching] = [readQuery(run.typed), eventsQuery(run.query)];
+  if (typed === null || matching === null) return [];
   const choices = choicesBeside(typed, field, values);
   const counted: FacetValue[] = [];
   for (let from = 0; from < choices.length; from += MOST_AGGREGATES) {
     const some = choices.slice(from, from + MOST_AGGREGATES);
-    const query = countsQuery(field, some, ask, run.moments, run.zone);
+    const query = countsQuery(field, some, matching, run.moments, run.zone);
     if (query === null) return [];
     const { body } = await sendQuery<GroupRecord>(app.client, run, query);
     counted.push(...readCounts(some, body[0]));

@@ -3,7 +3,7 @@ import type { Client } from "../../parts/api/client.ts";
 import type { EditableQuery } from "../../parts/query/compose.ts";
 import { eventsQuery } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
-import { sendQuery, readLogFields } from "../../state/ask-run.ts";
+import { sendQuery, readLogFields } from "../../state/send-query.ts";
 import type { Run } from "../../state/search.ts";
 import { conditioned, facetFields, MOST_FACETS, readStatistics, statisticsParts, statisticsQuery } from "./facets.ts";
 import type { FieldRecord } from "../../parts/api/types.ts";

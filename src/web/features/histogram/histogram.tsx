@@ -10,7 +10,7 @@ import type { Step } from "../../parts/query/steps.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { shortcut } from "../../parts/keys/table.ts";
 import { MenuButton } from "../../parts/controls/menu.tsx";
-import { sendQuery } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/send-query.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";
@@ -113,14 +113,16 @@ function weightsOf(app: App, log: string): readonly string[] {
 /** Returns the log's numeric fields; only `value` until `read` has completed. */
 function useNumberFields({ client }: App, { log }: Run): { readonly names: readonly string[]; read: () => void } {
   const known = useSignal<{ readonly log: string; readonly names: readonly string[] } | null>(null);
-  const ask = async () => {
+  const readFields = async () => {
     const query = { prefix: "@", values: 0 };
-    const { body } = await client.ask<readonly { name: string; kind: string }[]>(`/1/logs/${log}/fields`, { query });
+    const { body } = await client.request<readonly { name: string; kind: string }[]>(`/1/logs/${log}/fields`, {
+      query,
+    });
     known.value = { log, names: ["value", ...body.filter(({ kind }) => kind === "number").map(({ name }) => name)] };
   };
   const read = () => {
     // If that fails, only `value` can be measured.
-    if (known.peek()?.log !== log) ask().catch(() => undefined);
+    if (known.peek()?.log !== log) readFields().catch(() => undefined);
   };
   return { names: known.value?.log === log ? known.value.names : ["value"], read };
 }

@@ -25,7 +25,7 @@ export function MissingEvent({ app, search, results, id }: MissingEventPropertie
   const fault = useSignal<unknown>(null);
   const read = () => {
     fault.value = null;
-    app.client.ask<EventRecord>(`/1/logs/${search.log}/events/${id}`).then(
+    app.client.request<EventRecord>(`/1/logs/${search.log}/events/${id}`).then(
       ({ body }) => (event.value = body),
       (error: unknown) => (fault.value = error),
     );

@@ -4,7 +4,7 @@ import { parseMoment } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
 import { eventsQuery, within } from "../../parts/query/groups.ts";
 import { BEGINNING, hasOwnRange } from "../../parts/query/range.ts";
-import { sendQuery } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/send-query.ts";
 import type { Run } from "../../state/search.ts";
 import { nearValue, textConditions } from "./near-value.ts";
 import type { TextCondition } from "./near-value.ts";
@@ -30,7 +30,7 @@ export async function readNear({ client, classes }: App, run: Asked, signal: Abo
     if (field === "class") return (classes.byLog.peek().get(run.log) ?? []).map(({ key }) => key);
     const created = `${Math.min(from, to - LOOK_BACK_MS)}:${to}`;
     const query = { prefix: field, values: MOST_VALUES, created };
-    const { body } = await client.ask<readonly Field[]>(`/1/logs/${run.log}/fields`, { query, signal });
+    const { body } = await client.request<readonly Field[]>(`/1/logs/${run.log}/fields`, { query, signal });
     return body.find(({ name }) => name === field)?.values.map(({ value }) => value) ?? [];
   };
   for (const condition of conditions) {

@@ -3,7 +3,7 @@ import { parseMoment } from "../../parts/api/types.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
 import { eventsQuery, within } from "../../parts/query/groups.ts";
-import { sendQuery } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/send-query.ts";
 import type { Run } from "../../state/search.ts";
 import { listQuestion } from "../../parts/rows/question.ts";
 
@@ -31,7 +31,7 @@ export async function seekEvent({ client }: App, run: Run, id: string): Promise<
 
 async function momentOfEvent(client: App["client"], { log, signal }: Run, id: string): Promise<number | null> {
   try {
-    const { body } = await client.ask<EventRecord>(`/1/logs/${log}/events/${encodeURIComponent(id)}`, { signal });
+    const { body } = await client.request<EventRecord>(`/1/logs/${log}/events/${encodeURIComponent(id)}`, { signal });
     return parseMoment(body.created);
   } catch (fault) {
     if (fault instanceof ApiFault && fault.code === "event_not_found") return null;

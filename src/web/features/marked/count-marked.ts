@@ -5,7 +5,7 @@ import type { ValueCount, MarkedEvent, Narrowing } from "./marked.ts";
 /** Counts an account's bookmarks or unread alerts, of a log and class or all. @throws ApiFault */
 export async function countMarked(client: Client, kind: "alerts" | "bookmarks", by: Narrowing): Promise<number> {
   const path = by.log === null ? `/1/logs/${kind}` : `/1/logs/${by.log}/${kind}`;
-  const { headers } = await client.ask<unknown>(path, {
+  const { headers } = await client.request<unknown>(path, {
     query: {
       pagesize: 1,
       total: "exact",

@@ -18,7 +18,7 @@ export async function readMarked(
   after: readonly MarkedEvent[] = [],
 ): Promise<MarkedPage> {
   const last = after.at(-1);
-  const { body, headers } = await client.ask<readonly EventRecord[]>(`/1/logs/${kind}`, {
+  const { body, headers } = await client.request<readonly EventRecord[]>(`/1/logs/${kind}`, {
     query: {
       order: "desc",
       pagesize: PAGE,
@@ -40,7 +40,7 @@ export async function readBookmarksBeside(
   moment: number | null,
   step: 1 | -1,
 ): Promise<readonly MarkedEvent[]> {
-  const { body } = await client.ask<readonly EventRecord[]>("/1/logs/bookmarks", {
+  const { body } = await client.request<readonly EventRecord[]>("/1/logs/bookmarks", {
     query: {
       order: step === 1 ? "desc" : "asc",
       pagesize: PAGE,

@@ -19,7 +19,7 @@ async function placeOfReader({ client, location }: App): Promise<StepStart> {
   const shown = placeOf(document.querySelector(`[data-id="${CSS.escape(part)}"]`));
   if (shown !== null) return shown;
   // Its neighbours are still loading.
-  const { body } = await client.ask<EventRecord>(`/1/logs/${log}/events/${part}`);
+  const { body } = await client.request<EventRecord>(`/1/logs/${log}/events/${part}`);
   return { id: part, created: parseMoment(body.created) };
 }
 

@@ -13,7 +13,7 @@ import { cutText } from "../../parts/text/visible-text.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { ReadingLine, ReadingState } from "../../state/faults/reading-state.tsx";
-import { sendQuery } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/send-query.ts";
 import { sinceFirstEvent } from "../../state/beginning.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
@@ -164,8 +164,8 @@ function Course({ row, courses }: { row: GroupRow | undefined; courses: Groups |
 async function readPatterns({ client }: App, run: Run): Promise<Patterns | null> {
   const queries = patternQueries(run.query, run.moments, run.zone);
   if (queries === null) return null;
-  const ask = (query: string) => sendQuery<GroupRecord>(client, run, query);
-  const [patterns, total] = await Promise.all([ask(queries.patterns), ask(queries.total)]);
+  const send = (query: string) => sendQuery<GroupRecord>(client, run, query);
+  const [patterns, total] = await Promise.all([send(queries.patterns), send(queries.total)]);
   return {
     rows: patterns.body.map(patternRowOf),
     total: Number(total.body[0]?.["patterns"] ?? 0),

@@ -27,7 +27,7 @@ export function SavedList({ app, search, close }: SavedListProperties): JSX.Elem
     act(async () => {
       const { name = "", shared } = formValues(form);
       const json = { name, query: search.query.peek(), tz: search.zone.peek(), shared: shared === "on" };
-      await app.client.ask(path, { method: "POST", json });
+      await app.client.request(path, { method: "POST", json });
       close();
       app.toaster.show(`Saved as ${name}`);
     });

@@ -16,19 +16,19 @@ export function Accounts({ app }: PartProperties): JSX.Element {
   const add = (form: HTMLFormElement) =>
     act(async () => {
       const { email = "", password = "", admin } = formValues(form);
-      await app.client.ask(path, { method: "POST", json: { email, password, admin: admin === "on" } });
+      await app.client.request(path, { method: "POST", json: { email, password, admin: admin === "on" } });
       form.reset();
       await accounts.reload();
     });
   const remove = (email: string) =>
     act(async () => {
-      await app.client.ask(`${path}/${encodeURIComponent(email)}`, { method: "DELETE" });
+      await app.client.request(`${path}/${encodeURIComponent(email)}`, { method: "DELETE" });
       await accounts.reload();
     });
   const setPassword = (email: string, form: HTMLFormElement) =>
     act(async () => {
       const { password = "" } = formValues(form);
-      await app.client.ask(`${path}/${encodeURIComponent(email)}`, { method: "PUT", json: { password } });
+      await app.client.request(`${path}/${encodeURIComponent(email)}`, { method: "PUT", json: { password } });
       form.reset();
       form.closest("details")?.removeAttribute("open");
       app.toaster.show(`${email} has a new password; their sessions ended`);

@@ -56,7 +56,7 @@ function OrderForm(properties: {
         onSubmit={(form) => {
           const json = { [field]: formValues(form)[field] };
           act(async () => {
-            await app.client.ask(path, { method: "POST", json });
+            await app.client.request(path, { method: "POST", json });
             await resource.reload();
           });
         }}

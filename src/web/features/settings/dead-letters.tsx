@@ -22,7 +22,7 @@ export function DeadLetters({ app }: PartProperties): JSX.Element {
   const { fault, isBusy, act } = useAction();
   const redrive = (json: { all: true } | { ids: readonly string[] }) =>
     act(async () => {
-      const { body } = await app.client.ask<{ redriven: number }>("/manage/1/deadletters/redrive", {
+      const { body } = await app.client.request<{ redriven: number }>("/manage/1/deadletters/redrive", {
         method: "POST",
         json,
       });

@@ -65,7 +65,7 @@ function ChangeLog({ app, log }: PartProperties): JSX.Element {
   const managed = resource.value.value;
   const asked = useSignal<Removal | null>(null);
   const change = async (json: LogChange) => {
-    await app.client.ask(path, { method: "PATCH", json });
+    await app.client.request(path, { method: "PATCH", json });
     asked.value = null;
     await resource.reload();
     app.toaster.show("The log was changed");
@@ -157,7 +157,7 @@ async function countRemoved(
 ): Promise<number> {
   if (after === null || (before !== null && after >= before)) return 0;
   const query = { created: `:${Date.now() - after * DAY_MS}`, pagesize: 1, total: "exact" };
-  const { headers } = await client.ask(`/1/logs/${log}/events`, { query });
+  const { headers } = await client.request(`/1/logs/${log}/events`, { query });
   return Number(headers.get("X-Total-Count") ?? 0);
 }
 

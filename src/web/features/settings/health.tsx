@@ -39,7 +39,7 @@ export function Health({ app }: PartProperties): JSX.Element {
   });
   const accept = ({ name }: Hold) =>
     act(async () => {
-      await app.client.ask(`/manage/1/holds/${encodeURIComponent(name)}/accept`, { method: "POST" });
+      await app.client.request(`/manage/1/holds/${encodeURIComponent(name)}/accept`, { method: "POST" });
       await holds.reload();
     });
   const { status = "unknown", dependencies = {}, ...parts } = readiness.value ?? {};

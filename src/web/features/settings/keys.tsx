@@ -24,18 +24,18 @@ export function Keys({ app, log }: PartProperties): JSX.Element {
   const made = useSignal<{ readonly id: string; readonly key: string } | null>(null);
   const make = (scope: string) =>
     act(async () => {
-      const { body } = await app.client.ask<{ id: string; key: string }>(path, { method: "POST", json: { scope } });
+      const { body } = await app.client.request<{ id: string; key: string }>(path, { method: "POST", json: { scope } });
       made.value = body;
       await keys.reload();
     });
   const turn = ({ id, disabled }: Key) =>
     act(async () => {
-      await app.client.ask(`${path}/${id}`, { method: "PATCH", json: { disabled: !disabled } });
+      await app.client.request(`${path}/${id}`, { method: "PATCH", json: { disabled: !disabled } });
       await keys.reload();
     });
   const remove = ({ id }: Key) =>
     act(async () => {
-      await app.client.ask(`${path}/${id}`, { method: "DELETE" });
+      await app.client.request(`${path}/${id}`, { method: "DELETE" });
       await keys.reload();
     });
   return (

@@ -13,12 +13,12 @@ export function Logs({ app }: PartProperties): JSX.Element {
   const make = (form: HTMLFormElement) =>
     act(async () => {
       const { key = "", display = "" } = formValues(form);
-      const { body } = await app.client.ask<{ readonly key: string }>("/1/logs", {
+      const { body } = await app.client.request<{ readonly key: string }>("/1/logs", {
         method: "POST",
         form: { key, display },
       });
       await removeKeys(app, body.key);
-      app.logs.value = (await app.client.ask<readonly LogRecord[]>("/manage/1/logs")).body;
+      app.logs.value = (await app.client.request<readonly LogRecord[]>("/manage/1/logs")).body;
       app.location.go({ screen: "first-run", log: body.key });
     });
   return (
@@ -72,6 +72,6 @@ export function Logs({ app }: PartProperties): JSX.Element {
  */
 async function removeKeys({ client }: App, log: string): Promise<void> {
   const path = `/manage/1/logs/${log}/apiKeys`;
-  const { body } = await client.ask<readonly { readonly id: string }[]>(path);
-  for (const { id } of body) await client.ask(`${path}/${id}`, { method: "DELETE" });
+  const { body } = await client.request<readonly { readonly id: string }[]>(path);
+  for (const { id } of body) await client.request(`${path}/${id}`, { method: "DELETE" });
 }

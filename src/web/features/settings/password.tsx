@@ -13,7 +13,7 @@ export function Password({ app }: PartProperties): JSX.Element {
     act(async () => {
       const { next = "", again = "" } = formValues(form);
       if (next !== again) throw new Error("The two entries of the new password differ; enter the same one twice.");
-      await app.client.ask(`/manage/1/accounts/${encodeURIComponent(email)}`, {
+      await app.client.request(`/manage/1/accounts/${encodeURIComponent(email)}`, {
         method: "PUT",
         json: { password: next },
       });

@@ -17,12 +17,12 @@ export function People({ app, log }: PartProperties): JSX.Element {
   const { fault, act } = useAction();
   const share = (email: string, role: string) =>
     act(async () => {
-      await app.client.ask(`${path}/${encodeURIComponent(email)}`, { method: "PUT", json: { role } });
+      await app.client.request(`${path}/${encodeURIComponent(email)}`, { method: "PUT", json: { role } });
       await shares.reload();
     });
   const remove = (email: string) =>
     act(async () => {
-      await app.client.ask(`${path}/${encodeURIComponent(email)}`, { method: "DELETE" });
+      await app.client.request(`${path}/${encodeURIComponent(email)}`, { method: "DELETE" });
       await shares.reload();
     });
   return (

@@ -32,7 +32,7 @@ export function Reclassify({ app, log }: PartProperties): JSX.Element {
   const start = (form: HTMLFormElement) =>
     act(async () => {
       const { from = "" } = formValues(form);
-      await app.client.ask(path, { method: "POST", json: from === "" ? {} : { from: new Date(from).getTime() } });
+      await app.client.request(path, { method: "POST", json: from === "" ? {} : { from: new Date(from).getTime() } });
       await resource.reload();
     });
   return (

@@ -15,7 +15,7 @@ export function SavedQueries({ app, log }: PartProperties): JSX.Element {
   const own = app.session.account.value?.email;
   const change = (name: string, options: { method: "PUT" | "DELETE"; json?: unknown }) =>
     act(async () => {
-      await app.client.ask(`${path}/${encodeURIComponent(name)}`, options);
+      await app.client.request(`${path}/${encodeURIComponent(name)}`, options);
       await queries.reload();
     });
   return (

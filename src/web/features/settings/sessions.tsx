@@ -20,7 +20,7 @@ export function Sessions({ app }: PartProperties): JSX.Element {
   const end = ({ id, current }: SessionRecord) =>
     act(async () => {
       if (current) return app.session.signOut();
-      await app.client.ask(`/1/sessions/${id}`, { method: "DELETE" });
+      await app.client.request(`/1/sessions/${id}`, { method: "DELETE" });
       return sessions.reload();
     });
   return (

@@ -7,7 +7,7 @@ import { writeString } from "../../parts/query/print.ts";
 import { ReadingLine, ReadingState, Unanswered } from "../../state/faults/reading-state.tsx";
 import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { useTitle } from "../../state/title.ts";
-import { sendQuery } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/send-query.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";

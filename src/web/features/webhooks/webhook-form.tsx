@@ -70,14 +70,14 @@ export function WebhookForm(properties: {
       const settings = hookSettings(draft.value, hook);
       try {
         if (hook !== null) {
-          const { body: current } = await app.client.ask<HookRecord>(`${path}/${hook.name}`);
+          const { body: current } = await app.client.request<HookRecord>(`${path}/${hook.name}`);
           const isSeen = isSameHook(current, before.peek()!);
           before.value = current;
           if (!isSeen) throw new Error(CHANGED_ELSEWHERE);
         }
         const { body } = isNew
-          ? await app.client.ask<SavedHook>(path, { method: "POST", json: { name, ...settings } })
-          : await app.client.ask<SavedHook>(`${path}/${hook.name}`, { method: "PUT", json: settings });
+          ? await app.client.request<SavedHook>(path, { method: "POST", json: { name, ...settings } })
+          : await app.client.request<SavedHook>(`${path}/${hook.name}`, { method: "PUT", json: settings });
         await onSaved(body);
       } catch (error) {
         onFailed();

@@ -46,7 +46,7 @@ export function WebhookPreview(properties: {
     const read = async () => {
       try {
         const options = { method: "POST", json: JSON.parse(request) as unknown, signal: abort.signal } as const;
-        const { body: found } = await app.client.ask<Preview>(`/manage/1/logs/${log}/hooks/preview`, options);
+        const { body: found } = await app.client.request<Preview>(`/manage/1/logs/${log}/hooks/preview`, options);
         preview.value = isEmpty ? null : found;
         fault.value = null;
         onTemplateFault(null);

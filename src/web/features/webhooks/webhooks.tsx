@@ -46,7 +46,7 @@ export function Webhooks({ app, log }: { readonly app: App; readonly log: string
   };
   const remove = ({ name }: HookRecord) =>
     act(async () => {
-      await app.client.ask(`${path}/${name}`, { method: "DELETE" });
+      await app.client.request(`${path}/${name}`, { method: "DELETE" });
       if (edited.peek()?.name === name) edited.value = undefined;
       if (saved.peek()?.name === name) saved.value = null;
       await hooks.reload();

@@ -46,7 +46,7 @@ export type Client = {
    * Sends a request and reads the JSON response (null for 204).
    * @throws ApiFault; the reason of `signal`
    */
-  readonly ask: <Body>(path: string, options?: RequestOptions) => Promise<Answer<Body>>;
+  readonly request: <Body>(path: string, options?: RequestOptions) => Promise<Answer<Body>>;
   /**
    * Returns the response itself, for bodies that are read as they arrive. It counts as a concurrent
    * request only until its headers arrive.
@@ -93,7 +93,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
     throw await readFault(response);
   };
   return {
-    ask: <Body>(path: string, options: RequestOptions = {}): Promise<Answer<Body>> =>
+    request: <Body>(path: string, options: RequestOptions = {}): Promise<Answer<Body>> =>
       turns.take(options.signal, async () => {
         const started = performance.now();
         const response = await send(path, options);

@@ -20,7 +20,7 @@ export function useResource<Body>({ client }: { readonly client: Client }, path:
   const reload = async () => {
     if (path === "") return;
     try {
-      value.value = (await client.ask<Body>(path)).body;
+      value.value = (await client.request<Body>(path)).body;
       fault.value = null;
     } catch (error) {
       fault.value = faultMessage(error);

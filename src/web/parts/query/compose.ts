@@ -92,7 +92,9 @@ export function hasChoice(field: string, choices: readonly Choice[], choice: Cho
 export function toggleChoice(parsed: EditableQuery, field: string, choice: Choice): string {
   const { chosen, not } = choicesOfField(parsed, field);
   if (hasChoice(field, not, choice)) return without(parsed, field, choice, true);
-  return hasChoice(field, chosen, choice) ? without(parsed, field, choice, false) : extended(parsed, field, choice, false);
+  return hasChoice(field, chosen, choice)
+    ? without(parsed, field, choice, false)
+    : extended(parsed, field, choice, false);
 }
 
 /** Excludes a choice from the query, or un-excludes it. */
@@ -114,7 +116,9 @@ export function onlyChoice(parsed: EditableQuery, field: string, choice: Choice)
 
 /** Returns the query with a choice excluded. */
 export function excludeChoice(parsed: EditableQuery, field: string, choice: Choice): string {
-  return hasChoice(field, choicesOfField(parsed, field).not, choice) ? parsed.text : toggleExclusion(parsed, field, choice);
+  return hasChoice(field, choicesOfField(parsed, field).not, choice)
+    ? parsed.text
+    : toggleExclusion(parsed, field, choice);
 }
 
 /** Removes the conditions on this field alone, so that the field's values can be counted. */
@@ -184,7 +188,8 @@ function without(parsed: EditableQuery, field: string, choice: Choice, isNot: bo
   if (filter === undefined) return parsed.text;
   const selection = filter.selection!;
   const choices = selection.choices.filter((each) => !isSameChoice(field, each, choice));
-  const text = choices.length === 0 ? withoutFilter(parsed, filter) : rewritten(parsed, filter, { ...selection, choices });
+  const text =
+    choices.length === 0 ? withoutFilter(parsed, filter) : rewritten(parsed, filter, { ...selection, choices });
   const rest = readQuery(text);
   return rest === null ? parsed.text : without(rest, field, choice, isNot);
 }

@@ -158,7 +158,7 @@ export class PagedRows implements RowSource {
     const left = this.#question.take === null ? Infinity : this.#question.take - this.#seen;
     const take = Math.min(left, this.#pages.length === 0 ? this.#first : this.#page);
     const cursor = this.#next;
-    const rows = await this.#ask(cursor, take);
+    const rows = await this.#request(cursor, take);
     const start = this.#rows.length;
     this.#rows.append(rows.filter(({ id }) => !this.#except(id)));
     this.#pages.push({ cursor, start, end: this.#rows.length, take });
@@ -179,7 +179,7 @@ export class PagedRows implements RowSource {
   }
 
   async #readAgain({ cursor, start, end, take }: Page): Promise<void> {
-    const rows = await this.#ask(cursor, take);
+    const rows = await this.#request(cursor, take);
     for (const row of rows) this.#rows.replace(row);
     this.#fillGone(start, end);
     this.version.value += 1;
@@ -193,7 +193,7 @@ export class PagedRows implements RowSource {
     }
   }
 
-  async #ask(cursor: Cursor, take: number): Promise<readonly EventRow[]> {
+  async #request(cursor: Cursor, take: number): Promise<readonly EventRow[]> {
     return await this.#read(pageQuery(this.#question, cursor, take), this.#abort.signal);
   }
 

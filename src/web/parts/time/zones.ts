@@ -105,9 +105,9 @@ function changeBetween(offset: (moment: number) => number, from: number, to: num
  * the offsets at its ends, since a clock changes at most once a week.
  */
 export function clockOfZone(name: string): (moment: number) => number {
-  let ask: ((moment: number) => number) | null = null;
+  let lookUp: ((moment: number) => number) | null = null;
   const weeks = new Map<number, number | null>();
-  const offset = (moment: number): number => (ask ??= offsets(name))(moment);
+  const offset = (moment: number): number => (lookUp ??= offsets(name))(moment);
   return (moment) => {
     const week = Math.floor(moment / PROBE_MS);
     let steady = weeks.get(week);

@@ -26,8 +26,11 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`.row[data-id="${next ?? ""}"]`)?.focus());
     const path = `/1/logs/${event.log}/bookmarks`;
     const work = async (): Promise<UndoableChange> => {
-      await marked.leave([event.id], () => client.ask(`${path}/${event.id}`, { method: "DELETE" }));
-      return { words: "Bookmark removed", undo: () => client.ask(path, { method: "POST", form: { id: event.id } }) };
+      await marked.leave([event.id], () => client.request(`${path}/${event.id}`, { method: "DELETE" }));
+      return {
+        words: "Bookmark removed",
+        undo: () => client.request(path, { method: "POST", form: { id: event.id } }),
+      };
     };
     void act({ work, failed: "The bookmark was not removed", changed: () => (version.value += 1) });
   };

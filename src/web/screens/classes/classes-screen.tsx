@@ -129,8 +129,8 @@ function useEvent(app: App, log: string, id: string) {
     const read = async () => {
       const query = `GET events WHERE id = '${id}' COLUMNS(id, pattern)`;
       const [event, pattern] = await Promise.all([
-        client.ask<EventRecord>(`/1/logs/${log}/events/${id}`),
-        client.ask<readonly { readonly pattern: string }[]>(`/1/logs/${log}/query`, { query: { query } }),
+        client.request<EventRecord>(`/1/logs/${log}/events/${id}`),
+        client.request<readonly { readonly pattern: string }[]>(`/1/logs/${log}/query`, { query: { query } }),
       ]);
       found.value = { event: event.body, pattern: pattern.body[0]?.pattern ?? "" };
     };

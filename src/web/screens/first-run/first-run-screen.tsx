@@ -47,7 +47,7 @@ export function FirstRunScreen({ app, log }: { app: App; log: string }): JSX.Ele
   const makeKey = () => {
     fault.value = null;
     app.client
-      .ask<{ key: string }>(`/manage/1/logs/${log}/apiKeys`, { method: "POST", json: { scope: "read-write" } })
+      .request<{ key: string }>(`/manage/1/logs/${log}/apiKeys`, { method: "POST", json: { scope: "read-write" } })
       .then(
         ({ body }) => (key.value = body.key),
         (error: unknown) => (fault.value = faultMessage(error)),

@@ -8,7 +8,7 @@ export type Acknowledgement = { readonly count: number; readonly undo: () => Pro
 export async function acknowledgeOne(client: Client, { log, id }: MarkedEvent): Promise<Acknowledgement> {
   const path = `/1/logs/${log}/alerts/${id}`;
   const set = async (seen: boolean): Promise<void> => {
-    await client.ask(path, { method: "PUT", json: { seen } });
+    await client.request(path, { method: "PUT", json: { seen } });
   };
   await set(true);
   return { count: 1, undo: () => set(false) };
@@ -35,14 +35,14 @@ export async function acknowledgeShown(
   if (by.class !== null || (by.log !== null && !isWhole)) return acknowledgeEach(client, shown);
   const path = by.log === null ? "/1/logs/alerts" : `/1/logs/${by.log}/alerts`;
   const until = shown.reduce((newest, { id }) => (id > newest ? id : newest), "");
-  const { body } = await client.ask<{ readonly mark: string; readonly count: number }>(path, {
+  const { body } = await client.request<{ readonly mark: string; readonly count: number }>(path, {
     method: "PUT",
     json: { seen: true, until },
   });
   return {
     count: body.count,
     undo: async () => {
-      await client.ask(path, { method: "PUT", json: { seen: false, mark: body.mark } });
+      await client.request(path, { method: "PUT", json: { seen: false, mark: body.mark } });
     },
   };
 }

@@ -54,6 +54,6 @@ type Unseen = { readonly count: number; readonly newest: string | null };
 
 async function readUnseen(client: App["client"]): Promise<Unseen> {
   const query = { state: "unseen", order: "desc", pagesize: 1, total: "exact" };
-  const { body, headers } = await client.ask<readonly EventRecord[]>("/1/logs/alerts", { query });
+  const { body, headers } = await client.request<readonly EventRecord[]>("/1/logs/alerts", { query });
   return { count: Number(headers.get("X-Total-Count") ?? 0), newest: body[0]?.id ?? null };
 }

@@ -9,7 +9,7 @@ import type { HidingNoteProperties } from "./hiding-note.tsx";
 import type { ResultListProperties } from "../../state/results.ts";
 import type { Live } from "../../state/live/live.ts";
 import { isLive } from "../../state/live/switch.ts";
-import { sendQuery } from "../../state/ask-run.ts";
+import { sendQuery } from "../../state/send-query.ts";
 import type { Run } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";

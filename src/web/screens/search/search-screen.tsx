@@ -13,7 +13,7 @@ import type { SearchPrefetch, StartedSearch } from "./prefetch.ts";
 import type { GroupsViewProperties } from "../../features/groups/groups-view.tsx";
 import { FoundLine, HiddenClasses } from "./found-line.tsx";
 import { ResultActions } from "./result-actions.tsx";
-import { AskBar } from "./ask-bar.tsx";
+import { QueryBar } from "./query-bar.tsx";
 import { viewInAddress } from "./view-tabs.tsx";
 
 const GroupsView = lazy<GroupsViewProperties>(
@@ -62,7 +62,7 @@ export function SearchScreen({ app, log, prefetch }: { app: App; log: string; pr
   if (place.screen === "context") {
     return (
       <div class="search">
-        <AskBar app={app} search={search} isFieldsOpen={isFieldsOpen} />
+        <QueryBar app={app} search={search} isFieldsOpen={isFieldsOpen} />
         <main id="main" tabIndex={-1} class="main full" aria-labelledby="found">
           <ContextView key={place.part} app={app} search={search} results={results} />
         </main>
@@ -72,7 +72,7 @@ export function SearchScreen({ app, log, prefetch }: { app: App; log: string; pr
   }
   return (
     <div class="search">
-      <AskBar app={app} search={search} isFieldsOpen={isFieldsOpen} />
+      <QueryBar app={app} search={search} isFieldsOpen={isFieldsOpen} />
       <AfterRows app={app} place={<FieldsPlace />}>
         <FieldsPane app={app} search={search} run={counted} isOpen={isFieldsOpen} />
       </AfterRows>

@@ -3,7 +3,7 @@ import type { Client } from "../../parts/api/client.ts";
 import { momentInLql } from "../../parts/query/clauses.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
 import { cutText } from "../../parts/text/visible-text.ts";
-import { sendQuery } from "../ask-run.ts";
+import { sendQuery } from "../send-query.ts";
 import type { Run } from "../search.ts";
 import { LONGEST_VALUE } from "../../parts/event/details.ts";
 import { quoted } from "../../parts/event/conditions.ts";

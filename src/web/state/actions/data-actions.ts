@@ -9,10 +9,10 @@ export function dataActions(app: App, log: string): Pick<EventActions, "readData
   return {
     copyValue: (value) =>
       actWith(app, "Not copied", import("./copy-actions.ts"), ({ copyValue }) => copyValue(app, value)),
-    readData: async ({ id }) => (await client.ask<string>(pathOf(id))).body,
+    readData: async ({ id }) => (await client.request<string>(pathOf(id))).body,
     openPage: async ({ id }) => {
       const path = `${pathOf(id)}?fmt=html`;
-      const ticket = await client.ask<{ ticket: string }>("/1/session/tickets", { method: "POST", json: { path } });
+      const ticket = await client.request<{ ticket: string }>("/1/session/tickets", { method: "POST", json: { path } });
       return `${path}&ticket=${encodeURIComponent(ticket.body.ticket)}`;
     },
   };

@@ -65,7 +65,7 @@ function useRetention({ client }: App, log: string) {
   const days = useSignal<number | null>(null);
   useEffect(() => {
     type Managed = { readonly key: string; readonly retentionDays: number | null };
-    client.ask<readonly Managed[]>("/manage/1/logs").then(
+    client.request<readonly Managed[]>("/manage/1/logs").then(
       ({ body }) => (days.value = body.find(({ key }) => key === log)?.retentionDays ?? null),
       // The message is correct without it.
       () => undefined,

@@ -144,7 +144,10 @@ test("selected bands and absence are counted like values", (t) => {
   const query = countsQuery("value", band, parsed, RANGE, "UTC")!;
   t.regex(query, /COUNT\(\(value >= 3 AND value < 7\)\) AS n0/);
   t.not(readQuery(query), null);
-  t.regex(countsQuery("class", choicesBeside(parsed, "class", []), parsed, RANGE, "UTC")!, /COUNT\(class IS NULL\) AS n0/);
+  t.regex(
+    countsQuery("class", choicesBeside(parsed, "class", []), parsed, RANGE, "UTC")!,
+    /COUNT\(class IS NULL\) AS n0/,
+  );
   t.deepEqual(choicesBeside(parsed, "class", [{ choice: null }]), []);
 });
 

@@ -14,7 +14,7 @@ function record(number: number): EventRecord {
 }
 
 /** Answers lists of 1,200 bookmarks, a second apart, ordered and paged like the API. */
-async function ask(_path: string, { query = {} }: RequestOptions = {}) {
+async function request(_path: string, { query = {} }: RequestOptions = {}) {
   const [from, to] = String(query["created"] ?? ":").split(":");
   const all = Array.from({ length: COUNT }, (_, i) => i + 1)
     .filter((number) => from === "" || number * 1_000 >= Number(from))
@@ -24,7 +24,7 @@ async function ask(_path: string, { query = {} }: RequestOptions = {}) {
   return { body: ordered.slice(0, Number(query["pagesize"])).map(record), headers };
 }
 
-const client = { ask } as unknown as Client;
+const client = { request } as unknown as Client;
 
 test("the next page continues after the last event, without repeating it", async (t) => {
   const first = await readMarked(client, "bookmarks");

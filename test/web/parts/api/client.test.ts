@@ -29,7 +29,11 @@ test("a request has the page's header, and its response is read", async (t) => {
     response.setHeader("Content-Type", "application/json");
     response.end(JSON.stringify({ header: headers["x-loggia"], url, method, type: headers["content-type"] }));
   });
-  const { body } = await client.ask("/1/x", { method: "POST", json: { a: 1 }, query: { q: "a b&c", none: undefined } });
+  const { body } = await client.request("/1/x", {
+    method: "POST",
+    json: { a: 1 },
+    query: { q: "a b&c", none: undefined },
+  });
   t.deepEqual(body, { header: "1", url: "/1/x?q=a+b%26c", method: "POST", type: "application/json" });
 });
 
@@ -38,7 +42,7 @@ test("an error of the service has its message, code and time to retry", async (t
     response.writeHead(429, { "Retry-After": "7" });
     response.end(JSON.stringify({ error: { status: 429, code: "too_many", message: "Too many queries" } }));
   });
-  const fault = await t.throwsAsync(client.ask("/1/x"), { instanceOf: ApiFault, message: "Too many queries" });
+  const fault = await t.throwsAsync(client.request("/1/x"), { instanceOf: ApiFault, message: "Too many queries" });
   t.like(fault, { status: 429, code: "too_many", retryAfter_s: 7 });
 });
 
@@ -47,15 +51,15 @@ test("an error of a proxy is distinguished from one of the service, and from no 
     if (url === "/cut") socket.destroy();
     else response.writeHead(502).end("<html>");
   });
-  t.like(await t.throwsAsync(client.ask("/1/x")), { status: 502, code: "unknown" });
-  t.like(await t.throwsAsync(client.ask("/cut")), { status: 0, code: "unreachable" });
+  t.like(await t.throwsAsync(client.request("/1/x")), { status: 502, code: "unknown" });
+  t.like(await t.throwsAsync(client.request("/cut")), { status: 0, code: "unreachable" });
 });
 
 test("an expired session is reported, except by the request for the session", async (t) => {
   const { client, signedOut } = await clientOf(t, (_, response) => response.writeHead(401).end("{}"));
-  await t.throwsAsync(client.ask("/1/session"));
+  await t.throwsAsync(client.request("/1/session"));
   t.is(signedOut(), 0);
-  await t.throwsAsync(client.ask("/1/logs"));
+  await t.throwsAsync(client.request("/1/logs"));
   t.is(signedOut(), 1);
 });
 
@@ -67,8 +71,8 @@ test("at most four requests run at once, the newest waiting one is next, and an 
     held.push(response);
   });
   const abort = new AbortController();
-  const asked = ["/0", "/1", "/2", "/3", "/4", "/5"].map((path) => client.ask(path));
-  const aborted = client.ask("/6", { signal: abort.signal });
+  const asked = ["/0", "/1", "/2", "/3", "/4", "/5"].map((path) => client.request(path));
+  const aborted = client.request("/6", { signal: abort.signal });
   await until(() => begun.length === 4, { what: "four requests" });
   abort.abort();
   held.shift()!.end("null");
@@ -95,5 +99,9 @@ test("a truncated or foreign response is an error", async (t) => {
     else response.end("<html>Sign in to the Wi-Fi first</html>".padEnd(100));
   });
   for (const path of ["/cut", "/portal"])
-    t.like(await t.throwsAsync(client.ask(path), { instanceOf: ApiFault }), { status: 0, code: "unreachable" }, path);
+    t.like(
+      await t.throwsAsync(client.request(path), { instanceOf: ApiFault }),
+      { status: 0, code: "unreachable" },
+      path,
+    );
 });

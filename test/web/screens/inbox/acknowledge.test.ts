@@ -12,7 +12,7 @@ const SHOWN: readonly MarkedEvent[] = [3, 2, 1].map((number) => ({ ...rowOf(numb
 function service(refused?: string) {
   const requests: string[] = [];
   const seen = new Set<string>();
-  const ask = async (path: string, { json }: RequestOptions = {}) => {
+  const request = async (path: string, { json }: RequestOptions = {}) => {
     requests.push(`${path} ${JSON.stringify(json)}`);
     const id = path.split("/alerts/")[1];
     const isSeen = (json as { seen: boolean }).seen;
@@ -22,7 +22,7 @@ function service(refused?: string) {
     else seen.delete(id);
     return { body: null };
   };
-  return { requests, seen, client: { ask } as unknown as Client };
+  return { requests, seen, client: { request } as unknown as Client };
 }
 
 test("all shown alerts are acknowledged in one request up to the newest, and undone by its mark", async (t) => {

@@ -8,7 +8,7 @@ export function sendQuery<Found>(
   { log, zone, signal }: Pick<Run, "log" | "zone" | "signal">,
   query: string,
 ): Promise<Answer<readonly Found[]>> {
-  return client.ask(`/1/logs/${log}/query`, { query: { query, tz: zone }, signal });
+  return client.request(`/1/logs/${log}/query`, { query: { query, tz: zone }, signal });
 }
 
 /** Returns the fields of events in a run's range, attributes with `@`. @throws ApiFault */
@@ -18,6 +18,6 @@ export async function readLogFields(
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<readonly FieldRecord[]> {
   const query = { created: `${moments.from}:${moments.to}`, values: 0 };
-  const { body } = await client.ask<readonly FieldRecord[]>(`/1/logs/${log}/fields`, { query, ...options });
+  const { body } = await client.request<readonly FieldRecord[]>(`/1/logs/${log}/fields`, { query, ...options });
   return body;
 }

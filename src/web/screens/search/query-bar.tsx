@@ -19,7 +19,7 @@ const SavedOpener = lazy<SavedListProperties>(
   async () => (await import("../../features/saved/saved-list.tsx")).SavedOpener,
 );
 
-type AskBarProperties = {
+type QueryBarProperties = {
   readonly app: App;
   readonly search: Search;
   /** Whether the fields cover the list, where there is no room beside it. */
@@ -27,7 +27,7 @@ type AskBarProperties = {
 };
 
 /** The bar with the query and its range. */
-export function AskBar({ app, search, isFieldsOpen }: AskBarProperties): JSX.Element {
+export function QueryBar({ app, search, isFieldsOpen }: QueryBarProperties): JSX.Element {
   const form = useRef<HTMLFormElement>(null);
   const onFields = () => (isFieldsOpen.value = !isFieldsOpen.value);
   useLayoutEffect(
@@ -107,7 +107,7 @@ function RunButton({ search }: { search: Search }): JSX.Element {
 }
 
 /** Turns the live tail of the query on and off. */
-function LiveButton({ app, search }: Pick<AskBarProperties, "app" | "search">): JSX.Element {
+function LiveButton({ app, search }: Pick<QueryBarProperties, "app" | "search">): JSX.Element {
   const isOn = isLive(app);
   const toggle = () => switchLive(app, search, !isLive(app));
   useLayoutEffect(() => app.shortcuts.bind([shortcut("search", "live", toggle)]), []);
