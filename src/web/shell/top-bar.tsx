@@ -91,8 +91,11 @@ function placeOf(app: App, screen: Screen): Partial<PageAddress> {
 }
 
 function stepTo(app: App, step: 1 | -1): void {
-  actWith(app, "Bookmarks could not be read", import("../features/marked/step-bookmark.ts"), ({ goToBookmark }) =>
-    goToBookmark(app, step),
+  actWith(
+    app,
+    "Bookmarks could not be read",
+    import("../features/marked-events/step-bookmark.ts"),
+    ({ goToBookmark }) => goToBookmark(app, step),
   );
 }
 

@@ -60,7 +60,7 @@ export function createLocation(frame: AddressedWindow): Location {
     isReturn: () => isReturn,
     go: (changes) => move(changes, "pushState"),
     amend: (changes) => move(changes, "replaceState"),
-    note: (changes) => move({ parameters: changed(place.peek().parameters, changes) }, "replaceState"),
+    note: (changes) => move({ parameters: changedParameters(place.peek().parameters, changes) }, "replaceState"),
     link: (changes) => formatPlace(complete(changes)),
   };
 }
@@ -72,7 +72,7 @@ function emptyFor(changes: Partial<PageAddress>, present: PageAddress): PageAddr
 }
 
 /** Returns the parameters with some of them set, and those that are null removed. */
-export function changed(
+export function changedParameters(
   parameters: PageAddress["parameters"],
   changes: Readonly<Record<string, string | null>>,
 ): ReadonlyMap<string, string> {

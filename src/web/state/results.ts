@@ -5,7 +5,7 @@ import type { App } from "./app.ts";
 import { createBookmarks } from "./bookmarks.ts";
 import type { Bookmarks } from "./bookmarks.ts";
 import { OpenStates } from "../parts/event/memory.ts";
-import type { Live } from "./live/live.ts";
+import type { LiveTail } from "./live/live.ts";
 import { readLogFields } from "./send-query.ts";
 import { readPart } from "./search.ts";
 import type { Run, Search } from "./search.ts";
@@ -50,7 +50,7 @@ export class Results {
   /** An event that the address names but the list does not contain. */
   readonly missing: Signal<string | null> = signal(null);
   /** The live tail, while it is on. */
-  readonly live: Signal<Live | null> = signal(null);
+  readonly live: Signal<LiveTail | null> = signal(null);
   readonly bookmarks: Bookmarks;
   readonly columns: ReadonlySignal<readonly ListColumn[]>;
   /** The scroll position when the list was removed. */
@@ -146,7 +146,7 @@ export class Results {
   }
 
   /** Returns the tail of a run that was left for a context; null if there is none. */
-  keptTail(run: Run): Live | null {
+  keptTail(run: Run): LiveTail | null {
     const live = this.live.peek();
     return live?.run === run ? live : null;
   }
@@ -156,7 +156,7 @@ export class Results {
    * @param isKept whether the reader left it for a context, where it waits, paused
    * @returns a function that ends it, unless it is kept
    */
-  followed(live: Live, isKept: () => boolean): () => void {
+  followed(live: LiveTail, isKept: () => boolean): () => void {
     if (this.live.peek() !== live) {
       this.endTail();
       this.memory = null;

@@ -7,7 +7,7 @@ import type { App } from "../../state/app.ts";
 import { Form } from "../../parts/controls/form.tsx";
 import { ConfirmButton } from "../../parts/controls/confirm-button.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
-import { Name } from "../../parts/text/pieces.tsx";
+import { NameText } from "../../parts/text/pieces.tsx";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import { NO_OPTIONS, OptionFields } from "./class-options.tsx";
 import { ClassPreview } from "./class-preview.tsx";
@@ -62,7 +62,7 @@ export function ClassEditor(properties: {
     <main id="main" tabIndex={-1} class="edit">
       <header>
         <h1>
-          <Name text={draft.value.display === "" ? "New class" : draft.value.display} />
+          <NameText text={draft.value.display === "" ? "New class" : draft.value.display} />
         </h1>
         <span class="note">{start.key}</span>
         <span class="space" />

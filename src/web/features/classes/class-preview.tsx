@@ -10,8 +10,8 @@ import { DAY_MS } from "../../../query/calendar.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { stepOfRange } from "../../parts/query/steps.ts";
 import { barsQuery, columnsOfRange } from "../../parts/histogram/bars.ts";
-import type { Column } from "../../parts/histogram/bars.ts";
-import { Plot } from "../../parts/histogram/plot.tsx";
+import type { HistogramColumn } from "../../parts/histogram/bars.ts";
+import { HistogramPlot } from "../../parts/histogram/plot.tsx";
 import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { sendQuery } from "../../state/send-query.ts";
 import { preferredZone } from "../../state/preferences.ts";
@@ -19,7 +19,7 @@ import { formatsOfZone } from "../../parts/time/moments.ts";
 import { TextPieces } from "../../parts/text/pieces.tsx";
 import { shownLevel } from "../../parts/rows/row.ts";
 import { cutText, visibleText } from "../../parts/text/visible-text.ts";
-import { EDITED } from "./color-field.tsx";
+import { EDITED_CLASS } from "./color-field.tsx";
 import { classCondition, heavierThan } from "./draft.ts";
 import type { ClassDraft } from "./draft.ts";
 
@@ -29,7 +29,7 @@ type Fitting = {
   readonly byClass: ReadonlyMap<string, number>;
   readonly events: readonly EventRecord[];
   /** Over time, by their current classes. */
-  readonly columns: readonly Column[];
+  readonly columns: readonly HistogramColumn[];
 };
 
 /** Number of newest events shown. */
@@ -93,12 +93,12 @@ export function ClassPreview(properties: {
       </p>
       {found !== null && found.events.length > 0 && (
         <figure class="hist" aria-label={OVER_TIME}>
-          <Plot
+          <HistogramPlot
             label={OVER_TIME}
             columns={found.columns.map((column) => asClassed(column, stays))}
             isCount
             formats={formats}
-            nameOf={(key) => (key === EDITED ? name : app.classes.nameOf(log, key))}
+            nameOf={(key) => (key === EDITED_CLASS ? name : app.classes.nameOf(log, key))}
             narrow={null}
           />
         </figure>
@@ -136,10 +136,10 @@ export function ClassPreview(properties: {
 const OVER_TIME = "Fitting events over the last 24 hours";
 
 /** Returns a column as it will be: events of heavier classes keep theirs, below all others. */
-function asClassed(column: Column, stays: ReadonlySet<string>): Column {
+function asClassed(column: HistogramColumn, stays: ReadonlySet<string>): HistogramColumn {
   const kept = column.parts.filter((part) => stays.has(part.class));
   const rest = column.parts.reduce((sum, part) => sum + (stays.has(part.class) ? 0 : part.count), 0);
-  return { ...column, parts: rest === 0 ? kept : [...kept, { class: EDITED, level: "", count: rest }] };
+  return { ...column, parts: rest === 0 ? kept : [...kept, { class: EDITED_CLASS, level: "", count: rest }] };
 }
 
 async function readFitting(

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 
 import type { ClassRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { Name, TextPieces } from "../../parts/text/pieces.tsx";
+import { NameText, TextPieces } from "../../parts/text/pieces.tsx";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import { Form } from "../../parts/controls/form.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
@@ -36,7 +36,7 @@ export function ClassReader(properties: {
     <main id="main" tabIndex={-1} class="edit">
       <header>
         <h1>
-          <Name text={name} />
+          <NameText text={name} />
         </h1>
         <span class="note">{record.key}</span>
       </header>

@@ -6,7 +6,7 @@ import { SWATCHES } from "./draft.ts";
 import { createColorParser } from "./parse-color.ts";
 
 /** Stands for the edited class: elements with this key get its colour. No key begins with `~`. */
-export const EDITED = "~edited";
+export const EDITED_CLASS = "~edited";
 
 /** Edits a class's colour, any in CSS. The proof shows how the page adapts it to light and dark. */
 export function ColorField(properties: {
@@ -28,7 +28,7 @@ export function ColorField(properties: {
     buttons[(at + step + SWATCHES.length) % SWATCHES.length]?.focus();
   };
   return (
-    <div data-class={EDITED}>
+    <div data-class={EDITED_CLASS}>
       <label for="class-color">Colour</label>
       <div class="color">
         <span class="sw" />
@@ -87,7 +87,7 @@ function useProof(color: string): void {
   }, []);
   useEffect(() => {
     while (sheet.cssRules.length > 0) sheet.deleteRule(0);
-    for (const [name, value] of [[EDITED, color], ...SWATCHES.map((swatch) => [`~${swatch}`, swatch])] as const) {
+    for (const [name, value] of [[EDITED_CLASS, color], ...SWATCHES.map((swatch) => [`~${swatch}`, swatch])] as const) {
       const parsed = parse(value ?? "");
       if (parsed !== null)
         sheet.insertRule(`@media (forced-colors: none) { [data-class="${name}"] { ${colorDeclarations(parsed)} } }`);

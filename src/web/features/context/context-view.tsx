@@ -12,7 +12,7 @@ import { List } from "../../parts/list/list.tsx";
 import { bindListKeys } from "../../parts/event/list-keys.ts";
 import { GoneEvent, isGone } from "../../state/faults/gone-event.tsx";
 import { ListFault } from "../../state/faults/list-fault.tsx";
-import { Outline } from "../../parts/list/list-states.tsx";
+import { ListOutline } from "../../parts/list/list-states.tsx";
 import { useRowAppearance, useEventFormats } from "../../state/row-appearance.ts";
 import { useCellMenu } from "../../parts/event/use-cell-menu.tsx";
 import { formatsOfZone } from "../../parts/time/moments.ts";
@@ -56,7 +56,7 @@ export function ContextView({ app, search, results }: ContextProperties): JSX.El
     <>
       <ContextLine {...common} event={event.value} source={source} onBack={back} />
       {!isHere.value && rows.fault.value !== null && <ContextFault {...common} onBack={back} />}
-      {!isHere.value && rows.fault.value === null && <Outline />}
+      {!isHere.value && rows.fault.value === null && <ListOutline />}
       {isHere.value && <ContextList key={source} {...common} screenTop={start.current} />}
     </>
   );

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import "../../css/complete.css";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { cancelOrLeave } from "../../state/leave-query.ts";
-import type { Fault } from "./check.ts";
+import type { DescribedFault } from "./check.ts";
 import { completionContextAt } from "./completion-context.ts";
 import type { CompletionContext } from "./completion-context.ts";
 import { createCompletionSource } from "./completion-source.ts";
@@ -272,7 +272,7 @@ function Options({
 
 function FaultLine(properties: {
   readonly id: string;
-  readonly fault: Fault;
+  readonly fault: DescribedFault;
   readonly typed: string;
   readonly onFix: (fix: string) => void;
   readonly onSearch: (query: string) => void;

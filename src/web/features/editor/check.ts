@@ -8,7 +8,7 @@ import type { Span } from "../../../query/syntax.ts";
 import { isWords, mayBeWords, searchFor } from "../../parts/query/simple.ts";
 
 /** An error in a query, as found by the code that the service parses queries with. */
-export type Fault = {
+export type DescribedFault = {
   readonly span: Span;
   /** Place and reason: `Column 18: events have no field "sorce".` */
   readonly words: string;
@@ -31,7 +31,7 @@ const UNFINISHED_TOKENS = 12;
  * Returns the error of a query; null if the service would accept it. If the end is unfinished, the
  * text before it is checked as well.
  */
-export function checkQuery(text: string): Fault | null {
+export function checkQuery(text: string): DescribedFault | null {
   const last = faultOf(text);
   if (last === null) return null;
   const fault = (last.isUnfinished ? earlierFault(text) : null) ?? last;
@@ -49,7 +49,7 @@ function wholeQuery(end: string): string | null {
   return [`GET events WHERE ${end}`, `GET events ${end}`].find((query) => faultOf(query) === null) ?? null;
 }
 
-function faultOf(text: string): Fault | null {
+function faultOf(text: string): DescribedFault | null {
   try {
     // Whether a query is valid depends neither on the log nor on the clock.
     planQuery(text, { logs: ["log" as LogKey], now_ms: 0, zone: UTC });
@@ -71,7 +71,7 @@ function faultOf(text: string): Fault | null {
 }
 
 /** Finds an error before an unfinished end, which the parser reports before it checks fields. */
-function earlierFault(text: string): Fault | null {
+function earlierFault(text: string): DescribedFault | null {
   const ends = tokenize(text).map(({ span }) => span.start);
   for (const end of ends.slice(-UNFINISHED_TOKENS).toReversed()) {
     const fault = faultOf(text.slice(0, end));
@@ -81,7 +81,7 @@ function earlierFault(text: string): Fault | null {
   return null;
 }
 
-function describe(text: string, { span, reason, fix, message }: QueryFault): Fault {
+function describe(text: string, { span, reason, fix, message }: QueryFault): DescribedFault {
   const [, line = "1", column = "1"] = /^Line (\d+), column (\d+):/.exec(message) ?? [];
   const isOneLine = !/[\r\n]/.test(text.trim());
   const place = isOneLine && line === "1" ? `Column ${column}` : `Line ${line}, column ${column}`;

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { EditableQuery } from "../../parts/query/compose.ts";
 import { readQuery, withoutFilter } from "../../parts/query/compose.ts";
 import { mayBeWords, searchFor, simpleOfQuery, typedChip, withTyped } from "../../parts/query/simple.ts";
-import type { Chip, Simple } from "../../parts/query/simple.ts";
+import type { Chip, SimpleQuery } from "../../parts/query/simple.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { STANDARD_QUERY } from "../../state/search.ts";
 import type { Search } from "../../state/search.ts";
@@ -56,7 +56,7 @@ export function SimpleField({ search, takesFocus, typed, onTooRich }: SimpleFiel
 
 type ConditionsProperties = Pick<SimpleFieldProperties, "search" | "takesFocus" | "typed"> & {
   readonly parsed: EditableQuery;
-  readonly simple: Simple;
+  readonly simple: SimpleQuery;
 };
 
 /** Chips, one per condition, and a box for words and further conditions. */

@@ -20,7 +20,7 @@ import {
 import type { EditableQuery } from "../../parts/query/compose.ts";
 import { eventsQuery } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
-import { Name } from "../../parts/text/pieces.tsx";
+import { NameText } from "../../parts/text/pieces.tsx";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import { sendQuery } from "../../state/send-query.ts";
@@ -81,7 +81,7 @@ export function Facet(properties: {
         <button type="button" aria-expanded={isOpen.value} onClick={() => (isOpen.value = !isOpen.value)}>
           <Icon name="right" />
           <span>
-            <Name text={statistics.name} />
+            <NameText text={statistics.name} />
           </span>
           {/* In place of the number: a separate line would push the values down. */}
           <span class="note num">
@@ -245,7 +245,7 @@ function Value(properties: {
         {isChosen && <Icon name="tick" class="tick" />}
         {isClass && <span class="sw" />}
         <span class="n">
-          <Name text={nameOf(app, search.log, field, choice)} />
+          <NameText text={nameOf(app, search.log, field, choice)} />
         </span>
         <span class="c">{count === null ? "" : formatNumber(count)}</span>
       </button>

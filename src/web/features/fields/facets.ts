@@ -4,7 +4,7 @@ import type { EditableQuery } from "../../parts/query/compose.ts";
 import { writeSelection } from "../../parts/query/choices.ts";
 import type { Choice } from "../../parts/query/choices.ts";
 import type { FieldRecord } from "../../parts/api/types.ts";
-import { bandOfKey, within } from "../../parts/query/groups.ts";
+import { bandOfKey, queryWithin } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { writeField } from "../../parts/query/print.ts";
 import type { Moments } from "../../parts/query/range.ts";
@@ -98,7 +98,7 @@ export function statisticsQuery(
     const distinct = `DISTINCT(${field}) AS d${index}`;
     return kind === "number" ? [distinct, `MIN(${field}) AS min${index}`, `MAX(${field}) AS max${index}`] : [distinct];
   });
-  return within(parsed, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
+  return queryWithin(parsed, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
 }
 
 export function readStatistics(
@@ -156,7 +156,7 @@ export function facetQuery(
   if (rest === null) return null;
   const field = writeField(statistics.name);
   const bounds = bandBounds(statistics);
-  return within(
+  return queryWithin(
     rest,
     bounds === null
       ? [
@@ -214,7 +214,7 @@ export function countsQuery(
     const condition = writeSelection({ field, isNot: false, choices: [choice] });
     return `COUNT(${condition}) AS n${index}`;
   });
-  return within(rest, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
+  return queryWithin(rest, [["columns", `COLUMNS(${columns.join(", ")})`]], moments, zone);
 }
 
 export function readCounts(choices: readonly Choice[], record: GroupRecord | undefined): readonly FacetValue[] {

@@ -1,14 +1,14 @@
 import type { JSX } from "preact";
 
 import { formatMeasure, shortenMiddle } from "../../parts/text/numbers.ts";
-import { Axis, BOTTOM, LEFT, axisEnd, axisY } from "../../parts/groups/axis.tsx";
+import { Axis, AXIS_BOTTOM, AXIS_LEFT, axisEnd, axisY } from "../../parts/groups/axis.tsx";
 import type { GroupRow } from "../../parts/groups/model.ts";
 
 export const MOST_BARS = 24;
 const LONGEST_NAME = 24;
 
 /** Draws the first groups side by side. The table below contains the numbers. */
-export function Bars(properties: {
+export function BarChart(properties: {
   readonly rows: readonly GroupRow[];
   readonly column: string;
   readonly nameOf: (row: GroupRow) => string;
@@ -29,7 +29,7 @@ export function Bars(properties: {
   return (
     <svg class="lines" role="img" aria-label={label}>
       <Axis high={high} />
-      <svg x={LEFT} width="91%" height="208" overflow="visible">
+      <svg x={AXIS_LEFT} width="91%" height="208" overflow="visible">
         {shown.map((row, index) => {
           const figure = figures[index] ?? 0;
           const y = axisY(figure, high);
@@ -41,7 +41,7 @@ export function Bars(properties: {
                 x={`${index * width + width * 0.1}%`}
                 width={`${width * 0.8}%`}
                 y={y}
-                height={Math.max(1, BOTTOM - y)}
+                height={Math.max(1, AXIS_BOTTOM - y)}
               >
                 <title>{`${nameOf(row)}: ${formatMeasure(figure)}`}</title>
               </rect>

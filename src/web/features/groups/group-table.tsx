@@ -6,7 +6,7 @@ import { Icon } from "../../parts/controls/icons.tsx";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import { formatMeasure, formatNumber } from "../../parts/text/numbers.ts";
 import type { Formats } from "../../parts/time/moments.ts";
-import { Spark } from "../../parts/groups/lines.tsx";
+import { Sparkline } from "../../parts/groups/lines.tsx";
 import { changeText, columnText, peakOfSeries } from "../../parts/groups/model.ts";
 import type { GroupRow, Groups } from "../../parts/groups/model.ts";
 import type { GroupOrder } from "./sort-rows.ts";
@@ -178,7 +178,7 @@ function Course({ row, groups, formats }: { row: GroupRow; groups: Groups; forma
         {peak === null ? "" : `${formatMeasure(peak.value)} at ${formats.short(peak.moments.from)}`}
       </td>
       <td class="w-spark">
-        <Spark row={row} times={groups.times} />
+        <Sparkline row={row} times={groups.times} />
       </td>
     </>
   );

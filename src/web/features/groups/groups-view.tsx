@@ -19,10 +19,10 @@ import { useRead } from "../../state/use-read.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";
 import { cityOfZone } from "../../parts/time/zones.ts";
 import type { Formats } from "../../parts/time/moments.ts";
-import { Bars, MOST_BARS } from "./bars.tsx";
+import { BarChart, MOST_BARS } from "./bars.tsx";
 import { GroupTable } from "./group-table.tsx";
 import { momentsOfKey } from "../../parts/groups/key-moments.ts";
-import { Lines, MOST_LINES } from "../../parts/groups/lines.tsx";
+import { LineChart, MOST_LINES } from "../../parts/groups/lines.tsx";
 import {
   columnText,
   eventsOfGroup,
@@ -165,7 +165,7 @@ export function GroupsView({ app, search, note, actions }: GroupsViewProperties)
       )}
       {shown === "Lines" && (
         <ChartFigure what={what} shown={MOST_LINES} of={rows.value.length}>
-          <Lines
+          <LineChart
             rows={rows.value}
             times={groups.times}
             formats={formats}
@@ -178,7 +178,14 @@ export function GroupsView({ app, search, note, actions }: GroupsViewProperties)
       )}
       {shown === "Bars" && rows.value.length > 1 && (
         <ChartFigure what={what} shown={MOST_BARS} of={rows.value.length}>
-          <Bars rows={rows.value} column={column} nameOf={axisNameOf} classOf={classOf} at={at.value} label={label} />
+          <BarChart
+            rows={rows.value}
+            column={column}
+            nameOf={axisNameOf}
+            classOf={classOf}
+            at={at.value}
+            label={label}
+          />
         </ChartFigure>
       )}
       <GroupTable

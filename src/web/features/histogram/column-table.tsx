@@ -4,11 +4,11 @@ import type { Moments } from "../../parts/query/range.ts";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import type { Formats } from "../../parts/time/moments.ts";
 import { partName, spanText } from "../../parts/histogram/bars.ts";
-import type { Column, PartKey } from "../../parts/histogram/bars.ts";
+import type { HistogramColumn, PartKey } from "../../parts/histogram/bars.ts";
 import "../../css/tables.css";
 
 export type ColumnTableProperties = {
-  readonly columns: readonly Column[];
+  readonly columns: readonly HistogramColumn[];
   readonly formats: Formats;
   readonly measure: string;
   /** Classes and levels with a column each, heaviest first. */

@@ -15,16 +15,16 @@ import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";
 import { barsQuery, columnsOfRange, partKeysOfColumns } from "../../parts/histogram/bars.ts";
-import type { Column, Measure } from "../../parts/histogram/bars.ts";
+import type { HistogramColumn, Measure } from "../../parts/histogram/bars.ts";
 import { measureItems, measureName, readMeasure, writeMeasure } from "./measure.ts";
 import type { ColumnTableProperties } from "./column-table.tsx";
-import { Plot } from "../../parts/histogram/plot.tsx";
+import { HistogramPlot } from "../../parts/histogram/plot.tsx";
 import { lazy } from "../../parts/controls/lazy.tsx";
 
 const ColumnTable = lazy<ColumnTableProperties>(async () => (await import("./column-table.tsx")).ColumnTable);
 
 type Shown = {
-  readonly columns: readonly Column[];
+  readonly columns: readonly HistogramColumn[];
   readonly isCount: boolean;
   readonly step: Step;
   readonly zone: string;
@@ -78,7 +78,7 @@ export function Histogram({ app, search, run }: { app: App; search: Search; run:
             narrow={search.narrow}
           />
         ) : (
-          <Plot
+          <HistogramPlot
             label={label}
             columns={found.columns}
             isCount={found.isCount}

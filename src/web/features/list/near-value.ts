@@ -3,7 +3,7 @@ import { nearest } from "../../../query/fault.ts";
 import { readQuery, toggleChoice } from "../../parts/query/compose.ts";
 import type { EditableQuery, Filter } from "../../parts/query/compose.ts";
 import { writeSelection } from "../../parts/query/choices.ts";
-import { replaced } from "../../parts/query/pieces.ts";
+import { textWithReplaced } from "../../parts/query/pieces.ts";
 import { isPlainNumber } from "../../parts/query/print.ts";
 
 /** A condition that a field equals one text. */
@@ -45,7 +45,7 @@ export function nearValue(value: string, values: readonly string[]): string | nu
 /** Replaces the value of a condition; the rest stays as typed. */
 export function withValue(parsed: EditableQuery, { filter, field, value }: TextCondition, other: string): string {
   if (filter.tree !== null) {
-    return replaced(parsed.text, filter.span, writeSelection({ field, isNot: false, choices: [other] }));
+    return textWithReplaced(parsed.text, filter.span, writeSelection({ field, isNot: false, choices: [other] }));
   }
   const rest = readQuery(toggleChoice(parsed, field, value));
   return rest === null ? parsed.text : toggleChoice(rest, field, other);

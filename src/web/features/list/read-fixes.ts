@@ -2,7 +2,7 @@ import { DAY_MS } from "../../../query/calendar.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
 import { parseMoment } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { eventsQuery, within } from "../../parts/query/groups.ts";
+import { eventsQuery, queryWithin } from "../../parts/query/groups.ts";
 import { BEGINNING, hasOwnRange } from "../../parts/query/range.ts";
 import { sendQuery } from "../../state/send-query.ts";
 import type { Run } from "../../state/search.ts";
@@ -48,7 +48,7 @@ export async function readNewest({ client }: App, run: Asked, signal: AbortSigna
     ["sort", "SORT created DESC"],
     ["take", "TAKE 1"],
   ] as const;
-  const query = within(parsed, newest, { from: BEGINNING, to: Date.now() }, run.zone);
+  const query = queryWithin(parsed, newest, { from: BEGINNING, to: Date.now() }, run.zone);
   const { body } = await sendQuery<EventRecord>(client, { ...run, signal }, query);
   return body[0] === undefined ? null : parseMoment(body[0].created);
 }

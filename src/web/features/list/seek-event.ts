@@ -2,7 +2,7 @@ import { ApiFault } from "../../parts/api/client.ts";
 import { parseMoment } from "../../parts/api/types.ts";
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { eventsQuery, within } from "../../parts/query/groups.ts";
+import { eventsQuery, queryWithin } from "../../parts/query/groups.ts";
 import { sendQuery } from "../../state/send-query.ts";
 import type { Run } from "../../state/search.ts";
 import { listQuestion } from "../../parts/rows/question.ts";
@@ -24,7 +24,7 @@ export async function seekEvent({ client }: App, run: Run, id: string): Promise<
   // In a list sorted otherwise, the time does not determine the position.
   if (parsed === null || ownSort !== null) return "near";
   const before = order === "desc" ? { from: created, to } : { from, to: created + 1 };
-  const query = within(parsed, [["columns", "COLUMNS(COUNT)"]], before, run.zone);
+  const query = queryWithin(parsed, [["columns", "COLUMNS(COUNT)"]], before, run.zone);
   const { body } = await sendQuery<{ readonly count: string }>(client, run, query);
   return Number(body[0]?.count ?? 0) > NEAR ? "far" : "near";
 }

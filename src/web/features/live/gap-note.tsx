@@ -4,12 +4,12 @@ import type { JSX } from "preact";
 import { faultMessage } from "../../parts/api/client.ts";
 import { Message } from "../../parts/controls/message.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
-import type { Skipped } from "../../state/live/live-rows.ts";
-import type { Live } from "../../state/live/live.ts";
+import type { SkippedEvents } from "../../state/live/live-rows.ts";
+import type { LiveTail } from "../../state/live/live.ts";
 
 type GapProperties = {
-  readonly live: Live;
-  readonly gap: Skipped;
+  readonly live: LiveTail;
+  readonly gap: SkippedEvents;
   readonly clock: (ms: number) => string;
 };
 

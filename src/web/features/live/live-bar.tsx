@@ -4,10 +4,10 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import { faultMessage } from "../../parts/api/client.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
-import type { Live } from "../../state/live/live.ts";
+import type { LiveTail } from "../../state/live/live.ts";
 import { liveText } from "./text.ts";
 
-type LiveBarProperties = { readonly live: Live; readonly onStop: () => void };
+type LiveBarProperties = { readonly live: LiveTail; readonly onStop: () => void };
 
 /**
  * Shows whether the list follows, and resumes it. It stays while the tail is on, so that a pause

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
 import { shortcut } from "../../parts/keys/table.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";
 import type { Following } from "../../parts/list/following.ts";
-import type { Live } from "../../state/live/live.ts";
+import type { LiveTail } from "../../state/live/live.ts";
 import type { ResultListProperties } from "../../state/results.ts";
 import { EndOfTail } from "./end-of-tail.tsx";
 import { GapNote } from "./gap-note.tsx";
@@ -15,7 +15,7 @@ import { switchLive } from "../../state/live/switch.ts";
 import "../../css/live.css";
 
 export type LiveViewProperties = ResultListProperties & {
-  readonly renderList: (live: Live, following: Following, end: JSX.Element) => JSX.Element;
+  readonly renderList: (live: LiveTail, following: Following, end: JSX.Element) => JSX.Element;
 };
 
 /** The events of a tail, below a bar that shows whether the list follows. */

@@ -5,7 +5,7 @@ import { excludeChoice, onlyChoice, readQuery } from "../../parts/query/compose.
 import { BEGINNING } from "../../parts/query/range.ts";
 import { stepBeside, stepOfRange } from "../../parts/query/steps.ts";
 import { TextPieces } from "../../parts/text/pieces.tsx";
-import { Spark } from "../../parts/groups/lines.tsx";
+import { Sparkline } from "../../parts/groups/lines.tsx";
 import { groupsOfRecords } from "../../parts/groups/model.ts";
 import type { GroupRow, Groups } from "../../parts/groups/model.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
@@ -158,7 +158,7 @@ function PatternText({ pattern }: { pattern: string }): JSX.Element {
 }
 
 function Course({ row, courses }: { row: GroupRow | undefined; courses: Groups | null }): JSX.Element | null {
-  return row === undefined || courses === null ? null : <Spark row={row} times={courses.times} />;
+  return row === undefined || courses === null ? null : <Sparkline row={row} times={courses.times} />;
 }
 
 async function readPatterns({ client }: App, run: Run): Promise<Patterns | null> {

@@ -1,5 +1,5 @@
 import { readQuery, withCondition } from "../../parts/query/compose.ts";
-import { eventsQuery, within } from "../../parts/query/groups.ts";
+import { eventsQuery, queryWithin } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { writeString } from "../../parts/query/print.ts";
 import type { Moments } from "../../parts/query/range.ts";
@@ -16,7 +16,7 @@ export function patternQueries(text: string, moments: Moments, zone: string) {
   const events = eventsQuery(text);
   if (events === null) return null;
   return {
-    patterns: within(
+    patterns: queryWithin(
       events,
       [
         ["groupBy", "GROUPBY pattern"],
@@ -30,7 +30,7 @@ export function patternQueries(text: string, moments: Moments, zone: string) {
       moments,
       zone,
     ),
-    total: within(events, [["columns", "COLUMNS(DISTINCT(pattern) AS patterns)"]], moments, zone),
+    total: queryWithin(events, [["columns", "COLUMNS(DISTINCT(pattern) AS patterns)"]], moments, zone),
   };
 }
 
@@ -86,7 +86,7 @@ export function courseQuery(
   const some =
     events === null || named.length === 0 ? null : readQuery(withCondition(events, `pattern IN (${named.join(", ")})`));
   if (some === null) return null;
-  return within(
+  return queryWithin(
     some,
     [
       ["groupBy", `GROUPBY pattern, ${step.key}`],

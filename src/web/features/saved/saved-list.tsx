@@ -10,7 +10,7 @@ import type { Search } from "../../state/search.ts";
 import "../../css/blank.css";
 import "../../css/forms.css";
 import "../../css/saved.css";
-import { Name } from "../../parts/text/pieces.tsx";
+import { NameText } from "../../parts/text/pieces.tsx";
 import { visibleText } from "../../parts/text/visible-text.ts";
 
 export type SavedListProperties = { readonly app: App; readonly search: Search; readonly close: () => void };
@@ -106,7 +106,7 @@ function Choices({ app, search, close, queries }: ChoicesProperties): JSX.Elemen
       {queries.map((each) => (
         <li key={`${each.owner} ${each.name}`}>
           <button class="pick" type="button" title={visibleText(each.query)} onClick={() => open(each)}>
-            <Name text={each.name} />
+            <NameText text={each.name} />
             <span class="hint">{each.owner === own ? (each.shared ? "shared" : "") : each.owner}</span>
           </button>
         </li>

@@ -9,7 +9,7 @@ import type { PartProperties } from "./part.ts";
 type AccountRecord = { readonly id: string; readonly email: string; readonly admin: boolean };
 
 /** The accounts of the service; for service admins. */
-export function Accounts({ app }: PartProperties): JSX.Element {
+export function AccountsPane({ app }: PartProperties): JSX.Element {
   const path = "/manage/1/accounts";
   const accounts = useResource<readonly AccountRecord[]>(app, path);
   const { fault, act } = useAction();

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import { Facts } from "./health.tsx";
+import { FactList } from "./health.tsx";
 import { Form, formValues } from "../../parts/controls/form.tsx";
 import { PaneHead } from "../../parts/controls/pane.tsx";
 import { useAction, usePolling, useResource } from "../../parts/api/resource.ts";
@@ -12,7 +12,7 @@ type Last = { readonly last: Job | null };
 const POLL_MS = 1_000;
 
 /** Backups of the embedded files, and replays that rebuild the store from the bus. */
-export function Backup({ app }: PartProperties): JSX.Element {
+export function BackupPane({ app }: PartProperties): JSX.Element {
   return (
     <>
       <PaneHead title="Backup and replay">Both run beside everything else.</PaneHead>
@@ -72,7 +72,7 @@ function OrderForm(properties: {
           {fault.value ?? resource.fault.value}
         </p>
       )}
-      {last !== null && <Facts facts={last} />}
+      {last !== null && <FactList facts={last} />}
     </>
   );
 }

@@ -17,7 +17,7 @@ type Letter = {
 type LetterPage = { readonly letters: readonly Letter[]; readonly open: number; readonly total: number };
 
 /** Dead letters: records that the pipeline could not process. They can be sent through it again. */
-export function DeadLetters({ app }: PartProperties): JSX.Element {
+export function DeadLettersPane({ app }: PartProperties): JSX.Element {
   const page = useResource<LetterPage>(app, "/manage/1/deadletters?limit=100");
   const { fault, isBusy, act } = useAction();
   const redrive = (json: { all: true } | { ids: readonly string[] }) =>

@@ -25,7 +25,7 @@ type LogChange = Pick<ManagedLog, "display" | "retentionDays" | "origins">;
 type Removal = { readonly events: number; readonly json: LogChange };
 
 /** Name, retention and posting origins of a log. Admins of the log can change them. */
-export function General({ app, log }: PartProperties): JSX.Element {
+export function GeneralPane({ app, log }: PartProperties): JSX.Element {
   return mayChange(app, log) ? <ChangeLog app={app} log={log} /> : <ReadLog app={app} log={log} />;
 }
 

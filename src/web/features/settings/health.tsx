@@ -20,7 +20,7 @@ const POLL_MS = 5_000;
 type Backlog = { readonly events: number; readonly age_s: number; readonly deadLetters: number };
 
 /** Health checks of the service, with the reason for each that fails. */
-export function Health({ app }: PartProperties): JSX.Element {
+export function HealthPane({ app }: PartProperties): JSX.Element {
   const holds = useResource<readonly Hold[]>(app, "/manage/1/holds");
   const { fault, act } = useAction();
   const readiness = useSignal<Readiness | null>(null);
@@ -74,7 +74,7 @@ export function Health({ app }: PartProperties): JSX.Element {
           ))}
         </tbody>
       </table>
-      <Facts facts={{ ...(backlog.value !== null && backlogFacts(backlog.value)), ...parts }} />
+      <FactList facts={{ ...(backlog.value !== null && backlogFacts(backlog.value)), ...parts }} />
     </>
   );
 }
@@ -101,7 +101,7 @@ function backlogFacts({ events, age_s, deadLetters }: Backlog): Record<string, s
 }
 
 /** Renders a record of the API as a table of names and values. */
-export function Facts({ facts }: { facts: Readonly<Record<string, unknown>> }): JSX.Element {
+export function FactList({ facts }: { facts: Readonly<Record<string, unknown>> }): JSX.Element {
   return (
     <table class="table">
       <caption class="sr">Facts</caption>

@@ -17,7 +17,7 @@ type Key = {
 const SCOPES = { "write-only": "Write only", "read-only": "Read only", "read-write": "Read and write" } as const;
 
 /** The API keys of a log: list, create, disable and remove. */
-export function Keys({ app, log }: PartProperties): JSX.Element {
+export function KeysPane({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/apiKeys`;
   const keys = useResource<readonly Key[]>(app, path);
   const { fault, act } = useAction();

@@ -8,7 +8,7 @@ import { useAction } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** The logs that the account can read, and a form that creates one. */
-export function Logs({ app }: PartProperties): JSX.Element {
+export function LogsPane({ app }: PartProperties): JSX.Element {
   const { fault, act } = useAction();
   const make = (form: HTMLFormElement) =>
     act(async () => {

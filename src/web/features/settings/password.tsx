@@ -6,7 +6,7 @@ import { useAction } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** Changes the password of the account. This ends all of its sessions, so the page signs in again. */
-export function Password({ app }: PartProperties): JSX.Element {
+export function PasswordPane({ app }: PartProperties): JSX.Element {
   const { fault, isBusy, act } = useAction();
   const email = app.session.account.value?.email ?? "";
   const change = (form: HTMLFormElement) =>

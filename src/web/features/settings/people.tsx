@@ -11,7 +11,7 @@ type Share = { readonly email: string; readonly role: "admin" | "user" };
 const ROLES = { user: "Reads", admin: "Reads and manages" } as const;
 
 /** The accounts that a log is shared with, and their roles. */
-export function People({ app, log }: PartProperties): JSX.Element {
+export function PeoplePane({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/shares`;
   const shares = useResource<readonly Share[]>(app, path);
   const { fault, act } = useAction();

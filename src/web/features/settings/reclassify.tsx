@@ -22,7 +22,7 @@ const STATES = { none: "", waiting: "It begins in a moment", running: "Running",
 const POLL_MS = 1_000;
 
 /** Applies the current class filters to stored events. */
-export function Reclassify({ app, log }: PartProperties): JSX.Element {
+export function ReclassifyPane({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/reclassify`;
   const resource = useResource<Job>(app, path);
   const { fault, isBusy, act } = useAction();

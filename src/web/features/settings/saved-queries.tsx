@@ -1,14 +1,14 @@
 import type { JSX } from "preact";
 
 import type { SavedQuery } from "../../parts/api/types.ts";
-import { Name, TextPieces } from "../../parts/text/pieces.tsx";
+import { NameText, TextPieces } from "../../parts/text/pieces.tsx";
 import { ConfirmButton } from "../../parts/controls/confirm-button.tsx";
 import { PaneHead, Records } from "../../parts/controls/pane.tsx";
 import { useAction, useResource } from "../../parts/api/resource.ts";
 import type { PartProperties } from "./part.ts";
 
 /** The saved queries of a log: the account's own and those that others share. */
-export function SavedQueries({ app, log }: PartProperties): JSX.Element {
+export function SavedQueriesPane({ app, log }: PartProperties): JSX.Element {
   const path = `/manage/1/logs/${log}/queries`;
   const queries = useResource<readonly SavedQuery[]>(app, path);
   const { fault, act } = useAction();
@@ -32,7 +32,7 @@ export function SavedQueries({ app, log }: PartProperties): JSX.Element {
           <tr key={`${saved.owner} ${saved.name}`}>
             <td>
               <a href={app.location.link({ screen: "search", log, parameters: new Map([["q", saved.query]]) })}>
-                <Name text={saved.name} />
+                <NameText text={saved.name} />
               </a>
             </td>
             <td>

@@ -14,7 +14,7 @@ type SessionRecord = {
 };
 
 /** The sessions of the account. */
-export function Sessions({ app }: PartProperties): JSX.Element {
+export function SessionsPane({ app }: PartProperties): JSX.Element {
   const sessions = useResource<readonly SessionRecord[]>(app, "/1/sessions");
   const { fault, act } = useAction();
   const end = ({ id, current }: SessionRecord) =>

@@ -13,11 +13,11 @@ export type HookSender = {
   readonly drawsSecret?: boolean;
   readonly template?: Partial<Template>;
   readonly help: string;
-  readonly example: Example;
+  readonly example: SenderExample;
 };
 
 /** A short example of a request. */
-export type Example = { readonly body: object; readonly headers?: string };
+export type SenderExample = { readonly body: object; readonly headers?: string };
 
 const GITHUB: HookSender = {
   label: "GitHub",

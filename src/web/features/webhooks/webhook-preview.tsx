@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { faultMessage } from "../../parts/api/client.ts";
 import type { HookKind, HookRecord, PreviewedEvent } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
-import { Name, TextPieces } from "../../parts/text/pieces.tsx";
+import { NameText, TextPieces } from "../../parts/text/pieces.tsx";
 import { countWithNoun } from "../../parts/text/numbers.ts";
 import { MomentText } from "../../parts/controls/pane.tsx";
 import { placeFault } from "./draft.ts";
@@ -13,7 +13,7 @@ import type { FieldFault } from "./draft.ts";
 import { readHeaders } from "./example.ts";
 import type { TypedExample } from "./example.ts";
 import { Field } from "./field.tsx";
-import type { Example } from "./senders.ts";
+import type { SenderExample } from "./senders.ts";
 
 type Preview = { readonly events: readonly PreviewedEvent[]; readonly more: boolean; readonly fault: string | null };
 
@@ -26,7 +26,7 @@ export function WebhookPreview(properties: {
   readonly log: string;
   readonly kind: HookKind;
   readonly template: HookRecord["template"];
-  readonly example: Example;
+  readonly example: SenderExample;
   /** Called with the fault that the API finds in the template, or null. */
   readonly onTemplateFault: (fault: FieldFault | null) => void;
 }): JSX.Element {
@@ -129,7 +129,7 @@ function EventTable({ event, caption }: { event: PreviewedEvent; caption: string
         {factsOf(event).map(([name, value]) => (
           <tr key={name}>
             <th scope="row">
-              <Name text={name} />
+              <NameText text={name} />
             </th>
             <td>
               <TextPieces text={value} keepLines />
@@ -143,7 +143,7 @@ function EventTable({ event, caption }: { event: PreviewedEvent; caption: string
         {Object.entries(event.attributes).map(([name, value]) => (
           <tr key={`@${name}`}>
             <th scope="row">
-              <Name text={`@${name}`} />
+              <NameText text={`@${name}`} />
             </th>
             <td>
               <TextPieces text={typeof value === "object" ? value.join(", ") : String(value)} keepLines />

@@ -19,7 +19,7 @@ import "../../css/tables.css";
 import "../../css/webhooks.css";
 
 /** The webhooks of a log: list, create, change and remove. */
-export function Webhooks({ app, log }: { readonly app: App; readonly log: string }): JSX.Element {
+export function WebhooksPane({ app, log }: { readonly app: App; readonly log: string }): JSX.Element {
   const path = `/manage/1/logs/${log}/hooks`;
   const hooks = useResource<readonly HookRecord[]>(app, path);
   const { fault, act } = useAction();

@@ -2,7 +2,7 @@ import { clauseText, textWithCondition, textWithoutClauses } from "../query/clau
 import type { DetailValue, ValueAction } from "./details.ts";
 
 /** Quotes a text as an LQL string. */
-export function quoted(text: string): string {
+export function quotedText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
@@ -10,7 +10,7 @@ const PLAIN_ATTRIBUTE = /^@[\p{L}\p{M}\p{N}_$](?:[\p{L}\p{M}\p{N}_$.-]*[\p{L}\p{
 
 /** Returns a field as LQL; unusual attribute names are quoted. */
 export function fieldInLql(field: string): string {
-  return !field.startsWith("@") || PLAIN_ATTRIBUTE.test(field) ? field : `@${quoted(field.slice(1))}`;
+  return !field.startsWith("@") || PLAIN_ATTRIBUTE.test(field) ? field : `@${quotedText(field.slice(1))}`;
 }
 
 const OPERATORS: Readonly<Partial<Record<ValueAction, string>>> = { only: "=", not: "!=", above: ">=", below: "<=" };
@@ -20,7 +20,7 @@ export function conditionFor(action: ValueAction, field: string, { value }: Deta
   const operator = OPERATORS[action];
   if (operator === undefined || value === null) return null;
   // LQL reads exponents too.
-  return `${fieldInLql(field)} ${operator} ${typeof value === "number" ? String(value) : quoted(value)}`;
+  return `${fieldInLql(field)} ${operator} ${typeof value === "number" ? String(value) : quotedText(value)}`;
 }
 
 /** Applies an action on a value to a query; null if the action changes none. */

@@ -10,12 +10,12 @@ import type { MenuItem, MenuItems } from "../controls/menu.tsx";
 import { actionsOfValue, attributesOfEvent, detailsOfEvent, safeLink, actionLabel } from "./details.ts";
 import type { EventDetail, DetailValue, ValueAction } from "./details.ts";
 import type { EventActions, EventFormats } from "./event-actions.ts";
-import { Name, TextPieces } from "../text/pieces.tsx";
+import { NameText, TextPieces } from "../text/pieces.tsx";
 
 type DetailsProperties = { readonly row: EventRow; readonly actions: EventActions; readonly formats: EventFormats };
 
 /** Shows the fields and attributes of an event; each value is a button for its menu. */
-export function Details({ row, actions, formats }: DetailsProperties): JSX.Element {
+export function EventDetails({ row, actions, formats }: DetailsProperties): JSX.Element {
   const open = useSignal<string | null>(null);
   const attributes = attributesOfEvent(row);
   const pairs = (details: readonly EventDetail[]): JSX.Element => (
@@ -45,7 +45,7 @@ function Pair({ detail, ...rest }: PairProperties): JSX.Element {
   return (
     <>
       <dt>
-        <Name text={detail.field} />
+        <NameText text={detail.field} />
       </dt>
       <dd>
         {placed(detail).map(({ value, place }) => (
@@ -105,7 +105,7 @@ function labelOf(action: ValueAction, field: string, shown: string, isColumn: bo
   return (
     <>
       {before}
-      {name !== "" && <Name text={name} />}
+      {name !== "" && <NameText text={name} />}
       {after}
     </>
   );

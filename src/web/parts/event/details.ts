@@ -1,6 +1,6 @@
 import { placeText, attributeValues } from "../rows/columns.ts";
 import type { EventRow } from "../rows/row.ts";
-import { shorten } from "../text/numbers.ts";
+import { shortenText } from "../text/numbers.ts";
 
 /** A value as shown, and as a query names it. */
 export type DetailValue = {
@@ -85,7 +85,7 @@ export function actionsOfValue(field: string, { value }: DetailValue, link: stri
 export type ActionLabel = { readonly before?: string; readonly name?: string; readonly after?: string };
 
 export function actionLabel(action: ValueAction, field: string, shown: string, isColumn: boolean): ActionLabel {
-  const name = shorten(shown, LONGEST_NAME);
+  const name = shortenText(shown, LONGEST_NAME);
   switch (action) {
     case "only":
       return { before: "Only ", name };

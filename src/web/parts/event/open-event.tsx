@@ -11,7 +11,7 @@ import { formatNumber } from "../text/numbers.ts";
 import type { CopyForm } from "./copy.ts";
 import { EventData } from "./event-data.tsx";
 import type { OpenEventProperties } from "./event-actions.ts";
-import { Details } from "./details-view.tsx";
+import { EventDetails } from "./details-view.tsx";
 import { readInto } from "./memory.ts";
 import { TextPieces } from "../text/pieces.tsx";
 import "../../css/event.css";
@@ -31,7 +31,7 @@ export function OpenEvent(properties: OpenEventProperties): JSX.Element {
         <WholeText body={body} row={row} state={state} formats={formats} />
         {row.data ? <EventData {...properties} /> : <p class="note">This event has no data.</p>}
       </div>
-      <Details row={row} actions={actions} formats={formats} />
+      <EventDetails row={row} actions={actions} formats={formats} />
     </>
   );
 }

@@ -3,10 +3,10 @@ import type { JSX } from "preact";
 import { formatBound, roundUp } from "../text/numbers.ts";
 
 /** Upper and lower edge of a chart's plot. */
-export const TOP = 8;
-export const BOTTOM = 176;
+export const AXIS_TOP = 8;
+export const AXIS_BOTTOM = 176;
 /** Left edge of the plot, after the axis labels. */
-export const LEFT = 36;
+export const AXIS_LEFT = 36;
 
 /** Returns the end of an axis for these values; its half is a round number too. */
 export function axisEnd(figures: readonly number[]): number {
@@ -16,7 +16,7 @@ export function axisEnd(figures: readonly number[]): number {
 
 /** Returns the vertical position of a value in the plot. */
 export function axisY(figure: number, high: number): number {
-  return BOTTOM - (Math.max(0, figure || 0) / high) * (BOTTOM - TOP);
+  return AXIS_BOTTOM - (Math.max(0, figure || 0) / high) * (AXIS_BOTTOM - AXIS_TOP);
 }
 
 /** Draws the axis labels at the left of a chart, and a line for each. */
@@ -25,8 +25,8 @@ export function Axis({ high }: { readonly high: number }): JSX.Element {
     <>
       {[0, 0.5, 1].map((part) => (
         <>
-          <line class="grid" x1={LEFT} x2="100%" y1={axisY(high * part, high)} y2={axisY(high * part, high)} />
-          <text x={LEFT - 8} y={axisY(high * part, high) + 4} text-anchor="end">
+          <line class="grid" x1={AXIS_LEFT} x2="100%" y1={axisY(high * part, high)} y2={axisY(high * part, high)} />
+          <text x={AXIS_LEFT - 8} y={axisY(high * part, high) + 4} text-anchor="end">
             {axisText(high * part)}
           </text>
         </>

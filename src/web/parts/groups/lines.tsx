@@ -4,7 +4,7 @@ import { DAY_MS } from "../../../query/calendar.ts";
 import type { Moments } from "../query/range.ts";
 import { shortenMiddle } from "../text/numbers.ts";
 import type { Formats } from "../time/moments.ts";
-import { Axis, BOTTOM, LEFT, axisEnd, axisY } from "./axis.tsx";
+import { Axis, AXIS_BOTTOM, AXIS_LEFT, axisEnd, axisY } from "./axis.tsx";
 import { valuesAt } from "./model.ts";
 import type { GroupRow } from "./model.ts";
 
@@ -26,7 +26,7 @@ export type ChartProperties = {
 };
 
 /** Draws the series of the largest groups. The table below contains the numbers. */
-export function Lines({ rows, times, formats, nameOf, classOf, at, label }: ChartProperties): JSX.Element {
+export function LineChart({ rows, times, formats, nameOf, classOf, at, label }: ChartProperties): JSX.Element {
   const shown = rows.slice(0, MOST_LINES);
   const lines = shown.map((row) => ({ row, values: valuesAt(row, times) }));
   const high = axisEnd(lines.flatMap(({ values }) => values));
@@ -40,10 +40,10 @@ export function Lines({ rows, times, formats, nameOf, classOf, at, label }: Char
     <svg class="lines" role="img" aria-label={label}>
       <Axis high={high} />
       <svg
-        x={LEFT}
+        x={AXIS_LEFT}
         width="84%"
-        height={BOTTOM}
-        viewBox={`0 0 ${WIDTH} ${BOTTOM}`}
+        height={AXIS_BOTTOM}
+        viewBox={`0 0 ${WIDTH} ${AXIS_BOTTOM}`}
         preserveAspectRatio="none"
         overflow="visible"
       >
@@ -51,7 +51,7 @@ export function Lines({ rows, times, formats, nameOf, classOf, at, label }: Char
           <path class={index === at ? "l at" : "l"} data-class={classOf(row)} d={path(values)} />
         ))}
       </svg>
-      <svg x={LEFT} width="84%" height="208" overflow="visible">
+      <svg x={AXIS_LEFT} width="84%" height="208" overflow="visible">
         {lines.map(({ row }, index) => (
           <text
             x="100%"
@@ -87,7 +87,7 @@ function spread(ends: readonly number[]): readonly number[] {
   for (let at = 1; at < placed.length; at += 1) placed[at] = Math.max(placed[at]!, placed[at - 1]! + LABEL_HEIGHT);
   // Labels moved below the axis move up again, and push up those above them.
   for (let at = placed.length - 1; at >= 0; at -= 1)
-    placed[at] = Math.min(placed[at]!, at === placed.length - 1 ? BOTTOM : placed[at + 1]! - LABEL_HEIGHT);
+    placed[at] = Math.min(placed[at]!, at === placed.length - 1 ? AXIS_BOTTOM : placed[at + 1]! - LABEL_HEIGHT);
   const byLine: number[] = [];
   order.forEach(({ index }, at) => (byLine[index] = placed[at]!));
   return byLine;
@@ -101,7 +101,7 @@ function pathOf(points: readonly (readonly [x: number, y: number])[]): string {
 }
 
 /** Draws a small series of one group, in its row of the table. */
-export function Spark({ row, times }: { row: GroupRow; times: readonly Moments[] }): JSX.Element {
+export function Sparkline({ row, times }: { row: GroupRow; times: readonly Moments[] }): JSX.Element {
   const values = valuesAt(row, times);
   const high = Math.max(1, ...values);
   const width = times.length < 2 ? 0 : 120 / (times.length - 1);

@@ -1,5 +1,5 @@
 import type { Choice } from "../query/choices.ts";
-import { onlyChoice, readQuery, ungrouped, withCondition } from "../query/compose.ts";
+import { onlyChoice, readQuery, ungroupedQuery, withCondition } from "../query/compose.ts";
 import type { EditableQuery } from "../query/compose.ts";
 import { bandOfKey } from "../query/groups.ts";
 import type { GroupRecord } from "../query/groups.ts";
@@ -186,7 +186,7 @@ export function eventsOfGroup(
 ): { readonly query: string; readonly moments: Moments | null } {
   const parsed = readQuery(text);
   if (parsed === null) return { query: text, moments: null };
-  let query = ungrouped(parsed);
+  let query = ungroupedQuery(parsed);
   let moments: Moments | null = null;
   keys.forEach((key, index) => {
     const value = row.keys[index] ?? "";

@@ -1,7 +1,7 @@
 import { LEVELS } from "../../../events/level.ts";
 import type { Level } from "../../../events/level.ts";
 import { DAY_MS } from "../../../query/calendar.ts";
-import { eventsQuery, within } from "../query/groups.ts";
+import { eventsQuery, queryWithin } from "../query/groups.ts";
 import type { GroupRecord } from "../query/groups.ts";
 import { writeField } from "../query/print.ts";
 import type { Moments } from "../query/range.ts";
@@ -19,7 +19,7 @@ export type PartKey = { readonly class: string; readonly level: Level };
 export type ColumnPart = PartKey & { readonly count: number };
 
 /** A bar with its values. `parts` are its events by class, heaviest first, then by level. */
-export type Column = Bar & {
+export type HistogramColumn = Bar & {
   /** Number of events, or the aggregate; null if there is none. */
   readonly height: number | null;
   readonly parts: readonly ColumnPart[];
@@ -37,7 +37,7 @@ export function barsQuery(text: string, moments: Moments, zone: string, step: St
   const isSplit = isCount && measure.isWhole !== true;
   const counts = isSplit ? `COUNT, ${LEVEL_COUNTS}` : "COUNT";
   const shown = isCount ? counts : figureColumns(measure.kind, writeField(measure.field));
-  return within(
+  return queryWithin(
     events,
     [
       ["groupBy", isSplit ? `GROUPBY ${step.key}, class` : `GROUPBY ${step.key}`],
@@ -61,7 +61,7 @@ export function columnsOfRange(
   zone: string,
   weights: readonly string[],
   measure: Measure["kind"] = "count",
-): readonly Column[] {
+): readonly HistogramColumn[] {
   const byKey = Map.groupBy(records, ({ key }) => key);
   return barsOfRange(step, moments, zone).map((bar) => {
     const ofBar = byKey.get(bar.key) ?? [];
@@ -69,12 +69,12 @@ export function columnsOfRange(
   });
 }
 
-function columnOfFigure(bar: Bar, record: GroupRecord | undefined): Column {
+function columnOfFigure(bar: Bar, record: GroupRecord | undefined): HistogramColumn {
   const numbers = Number(record?.["numbers"] ?? 0);
   return { ...bar, height: numbers === 0 ? null : Number(record?.["height"]), parts: [] };
 }
 
-function columnOfClasses(bar: Bar, records: readonly GroupRecord[], weights: readonly string[]): Column {
+function columnOfClasses(bar: Bar, records: readonly GroupRecord[], weights: readonly string[]): HistogramColumn {
   const parts = records.flatMap(partsOfRecord).toSorted((one, other) => rankOf(one, weights) - rankOf(other, weights));
   return { ...bar, height: parts.reduce((sum, { count }) => sum + count, 0), parts };
 }
@@ -97,7 +97,7 @@ function rankOf({ class: key, level }: PartKey, weights: readonly string[]): num
 }
 
 /** Returns the classes and levels of all columns in the order of their parts. */
-export function partKeysOfColumns(columns: readonly Column[], weights: readonly string[]): readonly PartKey[] {
+export function partKeysOfColumns(columns: readonly HistogramColumn[], weights: readonly string[]): readonly PartKey[] {
   const keys = new Map(columns.flatMap(({ parts }) => parts.map((part) => [`${part.class} ${part.level}`, part])));
   return [...keys.values()].toSorted((one, other) => rankOf(one, weights) - rankOf(other, weights));
 }
@@ -114,7 +114,7 @@ export function partName({ class: key, level }: PartKey, nameOf: (key: string) =
 }
 
 /** Returns the bounds of the axis, which include 0. */
-export function axisScale(columns: readonly Column[]): { readonly low: number; readonly high: number } {
+export function axisScale(columns: readonly HistogramColumn[]): { readonly low: number; readonly high: number } {
   const heights = columns.map(({ height }) => height ?? 0);
   const high = Math.max(0, ...heights);
   return { low: Math.min(0, ...heights), high: high === 0 ? 1 : high };
@@ -127,7 +127,11 @@ const LABEL_STEPS = [5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10
  * Returns the columns that are labelled under the axis: at round times, at most `most`.
  * @param clock formats a moment as `14:03` or `14:03:15` in the zone
  */
-export function labelled(columns: readonly Column[], clock: (moment: number) => string, most = 8): readonly number[] {
+export function labelled(
+  columns: readonly HistogramColumn[],
+  clock: (moment: number) => string,
+  most = 8,
+): readonly number[] {
   const seconds = columns.map(({ start }) => {
     const [hour = 0, minute = 0, second = 0] = clock(start).split(":").map(Number);
     return (hour * 60 + minute) * 60 + second;

@@ -7,7 +7,7 @@ import type { Moments } from "../query/range.ts";
 import { countWithNoun, formatNumber } from "../text/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { partColor, labelled, partName, axisScale, spanText } from "./bars.ts";
-import type { Column } from "./bars.ts";
+import type { HistogramColumn } from "./bars.ts";
 import { Tip } from "./tip.tsx";
 
 /** Vertical positions in the drawing, in its own units. */
@@ -19,7 +19,7 @@ const LEAST = 1.2;
 
 export type PlotProperties = {
   readonly label: string;
-  readonly columns: readonly Column[];
+  readonly columns: readonly HistogramColumn[];
   /** Whether the columns show numbers of events. */
   readonly isCount: boolean;
   readonly formats: Formats;
@@ -35,7 +35,7 @@ type Stretch = { readonly from: number; readonly to: number };
  * Draws the bars. Pressing and dragging select some of them, as do arrows with Shift; Enter narrows
  * the range to them and Escape clears the selection.
  */
-export function Plot(properties: PlotProperties): JSX.Element {
+export function HistogramPlot(properties: PlotProperties): JSX.Element {
   const { label, columns, formats, nameOf, narrow } = properties;
   const svg = useRef<SVGSVGElement>(null);
   const hot = useSignal<number | null>(null);
@@ -168,7 +168,7 @@ function momentBefore(left: EventTarget | null): number | null {
 }
 
 /** Returns the column of a moment, or the newest one, where most questions begin. */
-function columnOf(moment: number | null, columns: readonly Column[]): number {
+function columnOf(moment: number | null, columns: readonly HistogramColumn[]): number {
   const found = moment === null ? -1 : columns.findIndex(({ from, to }) => moment >= from && moment < to);
   return found < 0 ? columns.length - 1 : found;
 }
@@ -191,7 +191,7 @@ function nextStretch(event: KeyboardEvent, { from, to }: Stretch, count: number)
   return { from: event.shiftKey ? from : at, to: at };
 }
 
-function labelOf(column: Column, { isCount, formats, nameOf }: PlotProperties): string {
+function labelOf(column: HistogramColumn, { isCount, formats, nameOf }: PlotProperties): string {
   const { height, parts } = column;
   const named = parts.filter((part) => part.class !== "" || part.level !== "");
   const words = [
@@ -203,7 +203,7 @@ function labelOf(column: Column, { isCount, formats, nameOf }: PlotProperties): 
 
 function ColumnBars(properties: {
   readonly id: string;
-  readonly column: Column;
+  readonly column: HistogramColumn;
   readonly label: string;
   readonly isSelected: boolean;
   readonly x: number;
@@ -247,7 +247,7 @@ function ColumnBars(properties: {
 }
 
 function AxisLabels(properties: {
-  readonly columns: readonly Column[];
+  readonly columns: readonly HistogramColumn[];
   readonly formats: Formats;
   readonly low: number;
   readonly high: number;

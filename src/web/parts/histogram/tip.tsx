@@ -3,11 +3,11 @@ import type { JSX } from "preact";
 import { formatNumber } from "../text/numbers.ts";
 import type { Formats } from "../time/moments.ts";
 import { partColor, partName, spanText } from "./bars.ts";
-import type { Column } from "./bars.ts";
+import type { HistogramColumn } from "./bars.ts";
 
 /** Tooltip with the values of a column. Screen readers hear the column's label instead. */
 export function Tip(properties: {
-  readonly column: Column;
+  readonly column: HistogramColumn;
   /** Whether the columns show numbers of events, rather than values of a field. */
   readonly isCount: boolean;
   readonly formats: Formats;

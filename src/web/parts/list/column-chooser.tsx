@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { faultMessage } from "../api/client.ts";
-import { Name } from "../text/pieces.tsx";
+import { NameText } from "../text/pieces.tsx";
 import type { FieldRecord } from "../api/types.ts";
 import { Icon } from "../controls/icons.tsx";
 import { formatNumber } from "../text/numbers.ts";
@@ -82,7 +82,7 @@ export function ColumnChooser({ columns, readFields, onColumns }: ColumnsPropert
               onKeyDown={(event) => onKeyDown(event, name)}
             >
               <span class="box">{hasColumn(columns, name) && <Icon name="tick" />}</span>
-              <Name text={columnTitle(name)} />
+              <NameText text={columnTitle(name)} />
               {counts.has(name) && <span class="note num">{formatNumber(counts.get(name)!)}</span>}
             </button>
             {hasColumn(columns, name) && (

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 const LINES = [..."cdedce"].map((width, line) => ({ width, line }));
 
 /** Placeholder rows while there is no list yet. */
-export function Outline(): JSX.Element {
+export function ListOutline(): JSX.Element {
   return (
     <div class="list outline" aria-hidden="true">
       {LINES.map(({ width, line }) => (

@@ -6,7 +6,7 @@ import type { EventRow } from "../rows/row.ts";
 import { ScrollScale } from "./scroll-scale.ts";
 import { Slot } from "./slot.ts";
 import type { MountPanel, PanelKind } from "./slot.ts";
-import { MAX_ROWS, NOTHING, visibleRows, rowsToDraw } from "./window.ts";
+import { MAX_ROWS, NO_ROWS, visibleRows, rowsToDraw } from "./window.ts";
 import type { RowSpan } from "./window.ts";
 
 export type ListViewOptions = {
@@ -55,8 +55,8 @@ export class ListView {
   #viewport = 0;
   #below = 0;
   #top = 0;
-  #drawn: RowSpan = NOTHING;
-  #seen: RowSpan = NOTHING;
+  #drawn: RowSpan = NO_ROWS;
+  #seen: RowSpan = NO_ROWS;
   #anchor: ListPlace | null = null;
   #current: string | null = null;
   #follow: FollowedEnd = null;
@@ -137,7 +137,7 @@ export class ListView {
     this.#slots.clear();
     this.#extras.clear();
     this.#source = source;
-    this.#drawn = NOTHING;
+    this.#drawn = NO_ROWS;
     this.#anchor = null;
     this.#current = null;
     this.#top = 0;

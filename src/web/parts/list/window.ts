@@ -3,7 +3,7 @@ import type { Heights } from "./heights.ts";
 /** Rows from one index to another, end exclusive. */
 export type RowSpan = { readonly from: number; readonly to: number };
 
-export const NOTHING: RowSpan = Object.freeze({ from: 0, to: 0 });
+export const NO_ROWS: RowSpan = Object.freeze({ from: 0, to: 0 });
 
 /** Most rows drawn at a time, besides those kept for their selection or focus. */
 export const MAX_ROWS = 480;
@@ -14,7 +14,7 @@ const LEAST = 5;
 
 /** Returns the rows that are visible, even partly. */
 export function visibleRows(heights: Heights, top: number, viewport: number): RowSpan {
-  if (heights.length === 0 || viewport <= 0) return NOTHING;
+  if (heights.length === 0 || viewport <= 0) return NO_ROWS;
   return { from: heights.indexAt(top), to: heights.indexAt(top + viewport - 1) + 1 };
 }
 

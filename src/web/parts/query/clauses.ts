@@ -1,6 +1,6 @@
 import type { Clauses } from "../../../query/syntax.ts";
 import { readQuery, withCondition } from "./compose.ts";
-import { cut, queryPieces } from "./pieces.ts";
+import { textWithout, queryPieces } from "./pieces.ts";
 
 /** Formats a moment as an LQL literal. */
 export function momentInLql(ms: number): string {
@@ -10,7 +10,7 @@ export function momentInLql(ms: number): string {
 /** Removes clauses from a query. A query with an error is returned unchanged. */
 export function textWithoutClauses(text: string, names: readonly (keyof Clauses)[]): string {
   const clauses = queryPieces(text)?.clauses;
-  return cut(text, ...names.flatMap((name) => clauses?.get(name) ?? []));
+  return textWithout(text, ...names.flatMap((name) => clauses?.get(name) ?? []));
 }
 
 /** Returns a clause as written; null if absent. */

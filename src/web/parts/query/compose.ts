@@ -2,7 +2,7 @@ import type { Clauses, Expression, Span } from "../../../query/syntax.ts";
 import { asksForGroups } from "../../../query/grouped.ts";
 import { bandOfBounds, isSameChoice, selectionOfCondition, writeSelection } from "./choices.ts";
 import type { Choice, Selection } from "./choices.ts";
-import { cut, inserted, queryPieces, replaced } from "./pieces.ts";
+import { textWithout, textWithInserted, queryPieces, textWithReplaced } from "./pieces.ts";
 import type { QueryPieces } from "./pieces.ts";
 import { fieldName, writeField } from "./print.ts";
 
@@ -133,13 +133,13 @@ function withoutSelections(parsed: EditableQuery, field: string): string {
 /** Adds a condition, given as LQL that is valid between ANDs. */
 export function withCondition(parsed: EditableQuery, condition: string): string {
   const where = parsed.clauses.get("where");
-  if (where === undefined) return inserted(parsed.text, parsed.headEnd, `WHERE ${condition}`);
-  const extendedText = inserted(parsed.text, where.end, `AND ${condition}`);
+  if (where === undefined) return textWithInserted(parsed.text, parsed.headEnd, `WHERE ${condition}`);
+  const extendedText = textWithInserted(parsed.text, where.end, `AND ${condition}`);
   if (parsed.conditions.length !== 1 || parsed.conditions[0]!.tree.kind !== "or") return extendedText;
   const { span } = parsed.conditions[0]!;
   if (isInParentheses(parsed.text.slice(span.start, span.end))) return extendedText;
   const joined = `(${parsed.text.slice(span.start, span.end)})`;
-  return replaced(inserted(parsed.text, span.end, `AND ${condition}`), span, joined);
+  return textWithReplaced(textWithInserted(parsed.text, span.end, `AND ${condition}`), span, joined);
 }
 
 /** Reports whether one pair of parentheses encloses the whole of an OR condition. */
@@ -164,13 +164,13 @@ export function withoutFilter(parsed: EditableQuery, filter: Filter): string {
   const where = parsed.clauses.get("where")!;
   if (inWhere.length === 1) {
     const keyword = { start: where.start, end: where.start + "WHERE".length };
-    return cut(text, keyword, filter.span);
+    return textWithout(text, keyword, filter.span);
   }
   const between =
     i === 0
       ? { start: filter.span.end, end: inWhere[1]!.span.start }
       : { start: inWhere[i - 1]!.span.end, end: filter.span.start };
-  return cut(text, filter.span, wordWithin(text, between));
+  return textWithout(text, filter.span, wordWithin(text, between));
 }
 
 /** Returns the span of the AND between two conditions, ignoring blanks and comments around it. */
@@ -203,7 +203,7 @@ function extended(parsed: EditableQuery, field: string, choice: Choice, isNot: b
 
 /** Replaces a filter's selection; one after the table's dot moves to WHERE. */
 function rewritten(parsed: EditableQuery, filter: Filter, selection: Selection): string {
-  if (filter.tree !== null) return replaced(parsed.text, filter.span, writeSelection(selection));
+  if (filter.tree !== null) return textWithReplaced(parsed.text, filter.span, writeSelection(selection));
   const rest = readQuery(withoutFilter(parsed, filter));
   return rest === null ? parsed.text : withCondition(rest, writeSelection(selection));
 }
@@ -211,8 +211,10 @@ function rewritten(parsed: EditableQuery, filter: Filter, selection: Selection):
 /** Replaces a clause, or appends it if absent; null removes it. */
 export function withClause(parsed: EditableQuery, name: keyof Clauses, clause: string | null): string {
   const span = parsed.clauses.get(name);
-  if (clause === null) return span === undefined ? parsed.text : cut(parsed.text, span);
-  return span === undefined ? inserted(parsed.text, parsed.end, clause) : replaced(parsed.text, span, clause);
+  if (clause === null) return span === undefined ? parsed.text : textWithout(parsed.text, span);
+  return span === undefined
+    ? textWithInserted(parsed.text, parsed.end, clause)
+    : textWithReplaced(parsed.text, span, clause);
 }
 
 /** Replaces, adds or removes several clauses, in this order. */
@@ -239,7 +241,7 @@ export function groupedBy(parsed: EditableQuery, field: string): string {
 }
 
 /** Returns the query for the events behind a grouped query. */
-export function ungrouped(parsed: EditableQuery): string {
+export function ungroupedQuery(parsed: EditableQuery): string {
   const names = ["groupBy", "columns", "having", "compare", "fill", "sort", "take", "skip"] as const;
   return parsed.isGrouped
     ? withClauses(

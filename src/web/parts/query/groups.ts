@@ -1,5 +1,5 @@
 import type { Band } from "./choices.ts";
-import { readQuery, ungrouped, withClauses } from "./compose.ts";
+import { readQuery, ungroupedQuery, withClauses } from "./compose.ts";
 import type { EditableQuery } from "./compose.ts";
 import { withRange } from "./range.ts";
 import type { Moments } from "./range.ts";
@@ -17,7 +17,7 @@ export type GroupRecord = Readonly<Record<string, unknown>> & {
  */
 export function eventsQuery(text: string): EditableQuery | null {
   const found = readQuery(text);
-  const events = found === null ? null : readQuery(ungrouped(found));
+  const events = found === null ? null : readQuery(ungroupedQuery(found));
   if (events === null || events.query.table.name !== "events") return null;
   return readQuery(
     withClauses(events, [
@@ -40,7 +40,7 @@ export function withKey(parsed: EditableQuery): EditableQuery {
 }
 
 /** Adds clauses to a query, and a range unless it has its own. */
-export function within(
+export function queryWithin(
   parsed: EditableQuery,
   clauses: Parameters<typeof withClauses>[1],
   moments: Moments,

@@ -102,7 +102,7 @@ function* withDepth(tokens: readonly Token[]): Generator<[Token, number]> {
 }
 
 /** Removes spans from a text. Line breaks that end a comment stay. */
-export function cut(text: string, ...spans: readonly Span[]): string {
+export function textWithout(text: string, ...spans: readonly Span[]): string {
   const last = [...spans].sort((a, b) => b.start - a.start);
   return last.reduce((rest, { start, end }) => {
     const before = rest.slice(0, start).replace(/(?<![^\S\r\n])[^\S\r\n]+$/, "");
@@ -115,13 +115,13 @@ export function cut(text: string, ...spans: readonly Span[]): string {
 }
 
 /** Replaces a span, separating the new text from adjacent words by blanks. */
-export function replaced(text: string, { start, end }: Span, by: string): string {
+export function textWithReplaced(text: string, { start, end }: Span, by: string): string {
   const [before, after] = [text.slice(0, start), text.slice(end)];
   return before + (/[\s(]$|^$/.test(before) ? "" : " ") + by + (/^[\s),]|^$/.test(after) ? "" : " ") + after;
 }
 
 /** Inserts words at a position, separated by blanks. */
-export function inserted(text: string, at: number, words: string): string {
+export function textWithInserted(text: string, at: number, words: string): string {
   const after = text.slice(at);
   const gap = after === "" || /^\s/.test(after) ? "" : " ";
   return `${text.slice(0, at)} ${words}${gap}${after}`;

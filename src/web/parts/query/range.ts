@@ -4,7 +4,7 @@ import { UTC, momentOf, offsetAt } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
 import { readQuery, withClause } from "./compose.ts";
 import type { EditableQuery } from "./compose.ts";
-import { inserted } from "./pieces.ts";
+import { textWithInserted } from "./pieces.ts";
 import { formatsOfZone } from "../time/moments.ts";
 import type { Formats } from "../time/moments.ts";
 import { zoneAround } from "../time/zones.ts";
@@ -158,5 +158,5 @@ export function momentsOfQuery(parsed: EditableQuery | null, chosen: Moments, zo
 
 /** Adds a range to the query, unless it has its own. */
 export function withRange(parsed: EditableQuery, moments: Moments, zone = "UTC"): string {
-  return hasOwnRange(parsed) ? parsed.text : inserted(parsed.text, parsed.end, occursClause(moments, zone));
+  return hasOwnRange(parsed) ? parsed.text : textWithInserted(parsed.text, parsed.end, occursClause(moments, zone));
 }

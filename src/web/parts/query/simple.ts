@@ -6,7 +6,7 @@ import { bandText, isBand, writeSelection } from "./choices.ts";
 import type { Band, Choice, Selection } from "./choices.ts";
 import { readQuery, withCondition, withoutFilter } from "./compose.ts";
 import type { EditableQuery, Filter } from "./compose.ts";
-import { replaced } from "./pieces.ts";
+import { textWithReplaced } from "./pieces.ts";
 import { fieldName, writeField, writeString } from "./print.ts";
 
 /** Simple mode: a query as conditions on one field each, and words that the text has, all of them. */
@@ -21,12 +21,12 @@ export type Chip = {
 };
 
 /** `text` is the content of the box: words, those with blanks in quotes. */
-export type Simple = { readonly chips: readonly Chip[]; readonly text: string };
+export type SimpleQuery = { readonly chips: readonly Chip[]; readonly text: string };
 
 const SHOWN = new Set(["where"]);
 
 /** Converts a query to simple mode; null if simple mode can't express all of it. */
-export function simpleOfQuery(parsed: EditableQuery): Simple | null {
+export function simpleOfQuery(parsed: EditableQuery): SimpleQuery | null {
   if (parsed.query.table.name !== "events" || [...parsed.clauses.keys()].some((name) => !SHOWN.has(name))) return null;
   const words: string[] = [];
   const chips: Chip[] = [];
@@ -162,7 +162,7 @@ export function withTyped(parsed: EditableQuery, typed: string): string {
   const added = [...words.slice(present.length), ...conditionsIn(typed)];
   const text = added.length === 0 ? kept.text : withCondition(kept, added.join(" AND "));
   // From the last on, so that the spans of those before stay.
-  return present.reduceRight((query, { span }, place) => replaced(query, span, words[place]!), text);
+  return present.reduceRight((query, { span }, place) => textWithReplaced(query, span, words[place]!), text);
 }
 
 function writeWord(word: string): string {

@@ -5,7 +5,7 @@ export function roundUp(number: number): number {
 }
 
 /** Shortens a text to at most `most` characters, ending in `…`. */
-export function shorten(text: string, most: number): string {
+export function shortenText(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 

@@ -10,7 +10,7 @@ type PiecesProperties = {
 };
 
 /** A name or value from outside, isolated so that its direction and that of our text do not mix. */
-export function Name({ text }: { readonly text: string }): JSX.Element {
+export function NameText({ text }: { readonly text: string }): JSX.Element {
   return (
     <bdi>
       <TextPieces text={text} />

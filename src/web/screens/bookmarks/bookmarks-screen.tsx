@@ -3,12 +3,12 @@ import type { JSX } from "preact";
 
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
-import { MarkedView } from "../../features/marked/marked-view.tsx";
-import { narrowed, successorId } from "../../features/marked/marked.ts";
-import type { MarkedEvent } from "../../features/marked/marked.ts";
-import { narrowingInAddress, useMarked } from "../../features/marked/use-marked.ts";
-import { useUndo } from "../../features/marked/use-undo.ts";
-import type { UndoableChange } from "../../features/marked/use-undo.ts";
+import { MarkedView } from "../../features/marked-events/marked-view.tsx";
+import { narrowedEvents, successorId } from "../../features/marked-events/marked.ts";
+import type { MarkedEvent } from "../../features/marked-events/marked.ts";
+import { narrowingInAddress, useMarked } from "../../features/marked-events/use-marked.ts";
+import { useUndo } from "../../features/marked-events/use-undo.ts";
+import type { UndoableChange } from "../../features/marked-events/use-undo.ts";
 import { countWithNoun } from "../../parts/text/numbers.ts";
 import "../../css/blank.css";
 
@@ -21,7 +21,7 @@ export function BookmarksScreen({ app }: { app: App }): JSX.Element {
   const act = useUndo(app, "bookmarks");
   const { client } = app;
   const remove = (event: MarkedEvent): void => {
-    const next = successorId(narrowed(marked.events.peek() ?? [], narrowingInAddress(app)), event.id);
+    const next = successorId(narrowedEvents(marked.events.peek() ?? [], narrowingInAddress(app)), event.id);
     current.value = next;
     requestAnimationFrame(() => document.querySelector<HTMLElement>(`.row[data-id="${next ?? ""}"]`)?.focus());
     const path = `/1/logs/${event.log}/bookmarks`;

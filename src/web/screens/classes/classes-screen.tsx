@@ -6,7 +6,7 @@ import type { EventRecord } from "../../parts/api/types.ts";
 import type { App } from "../../state/app.ts";
 import { DAY_MS } from "../../../query/calendar.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
-import { Name } from "../../parts/text/pieces.tsx";
+import { NameText } from "../../parts/text/pieces.tsx";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import { actWith } from "../../parts/controls/act-with.ts";
@@ -67,7 +67,7 @@ export function ClassesScreen({ app, log }: { app: App; log: string }): JSX.Elem
             >
               <span class="sw" />
               <span class="n">
-                <Name text={display === "" ? key : display} />
+                <NameText text={display === "" ? key : display} />
               </span>
               <span class="num">{weight}</span>
               <span class="num">{countText(counts.get(key))}</span>

@@ -1,19 +1,19 @@
 /** A way to send events: code to copy, and where it belongs. */
 export type SenderGuide = {
   readonly name: string;
-  readonly code: (to: Target) => string;
+  readonly code: (to: SenderTarget) => string;
   /** Requirements, or where the code belongs. */
   readonly note?: string;
 };
 
-export type Target = {
+export type SenderTarget = {
   /** Where events are posted, such as `http://127.0.0.1:8081`. */
   readonly post: string;
   readonly log: string;
   readonly key: string;
 };
 
-const eventsOf = ({ post, log }: Target) => `${post}/1/logs/${log}/events`;
+const eventsOf = ({ post, log }: SenderTarget) => `${post}/1/logs/${log}/events`;
 
 /** Commands and programs that need only what a machine already has. */
 export const PROGRAMS: readonly SenderGuide[] = [

@@ -1,5 +1,5 @@
 import type { Client } from "../../parts/api/client.ts";
-import type { MarkedEvent, Narrowing } from "../../features/marked/marked.ts";
+import type { MarkedEvent, Narrowing } from "../../features/marked-events/marked.ts";
 
 /** Acknowledged alerts: their number, and a function that undoes the acknowledgement. */
 export type Acknowledgement = { readonly count: number; readonly undo: () => Promise<void> };

@@ -4,13 +4,13 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
 import { shortcut } from "../../parts/keys/table.ts";
-import { MarkedView } from "../../features/marked/marked-view.tsx";
-import { narrowed, successorId } from "../../features/marked/marked.ts";
-import type { MarkedEvent } from "../../features/marked/marked.ts";
-import type { MarkedEvents } from "../../features/marked/marked-events.ts";
-import { narrowingInAddress, useMarked } from "../../features/marked/use-marked.ts";
-import { useUndo } from "../../features/marked/use-undo.ts";
-import type { UndoableChange } from "../../features/marked/use-undo.ts";
+import { MarkedView } from "../../features/marked-events/marked-view.tsx";
+import { narrowedEvents, successorId } from "../../features/marked-events/marked.ts";
+import type { MarkedEvent } from "../../features/marked-events/marked.ts";
+import type { MarkedEvents } from "../../features/marked-events/marked-events.ts";
+import { narrowingInAddress, useMarked } from "../../features/marked-events/use-marked.ts";
+import { useUndo } from "../../features/marked-events/use-undo.ts";
+import type { UndoableChange } from "../../features/marked-events/use-undo.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { acknowledgeOne, acknowledgeShown } from "./acknowledge.ts";
@@ -39,7 +39,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     void act({ work, failed: "Not acknowledged", changed: () => alerts.changed() });
   };
   const one = (event: MarkedEvent): void => {
-    const shown = narrowed(marked.events.peek() ?? [], narrowingInAddress(app));
+    const shown = narrowedEvents(marked.events.peek() ?? [], narrowingInAddress(app));
     const next = successorId(shown, event.id);
     acknowledge([event], () => acknowledgeOne(client, event));
     current.value = next;
@@ -47,7 +47,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
   };
   const all = (): void => {
     const by = narrowingInAddress(app);
-    const shown = narrowed(marked.events.peek() ?? [], by);
+    const shown = narrowedEvents(marked.events.peek() ?? [], by);
     if (shown.length > 0) acknowledge(shown, () => acknowledgeShown(client, shown, { by, isWhole: isWhole(marked) }));
   };
   useLayoutEffect(() => shortcuts.bind([shortcut("inbox", "acknowledgeAll", all)]), []);
@@ -58,7 +58,7 @@ export function InboxScreen({ app }: { app: App }): JSX.Element {
     if (events !== null && !isAsShown) void marked.read();
   }, [alerts.unseen.value, alerts.newest.value]);
   const by = narrowingInAddress(app);
-  const shown = narrowed(marked.events.value ?? [], by);
+  const shown = narrowedEvents(marked.events.value ?? [], by);
   // Without a class or log, the action also covers alerts that are not loaded.
   const count = by.log === null && by.class === null ? marked.total.value : shown.length;
   const classesLink = app.location.link({ screen: "classes", log: app.logs.value?.[0]?.key ?? "" });

@@ -7,14 +7,14 @@ import { rangeText } from "../../parts/query/range.ts";
 import type { Moments } from "../../parts/query/range.ts";
 import type { HidingNoteProperties } from "./hiding-note.tsx";
 import type { ResultListProperties } from "../../state/results.ts";
-import type { Live } from "../../state/live/live.ts";
+import type { LiveTail } from "../../state/live/live.ts";
 import { isLive } from "../../state/live/switch.ts";
 import { sendQuery } from "../../state/send-query.ts";
 import type { Run } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";
 import { cityOfZone } from "../../parts/time/zones.ts";
-import { eventsQuery, within } from "../../parts/query/groups.ts";
+import { eventsQuery, queryWithin } from "../../parts/query/groups.ts";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import { lazy } from "../../parts/controls/lazy.tsx";
 import { foundText, requestedPart, shownCount } from "./found-text.ts";
@@ -100,14 +100,14 @@ async function countEvents({ client }: App, run: Run): Promise<Count | null> {
   const parsed = readQuery(run.query);
   const events = eventsQuery(run.query);
   if (parsed === null || events === null) return null;
-  const query = within(events, [["columns", "COLUMNS(COUNT)"]], run.moments, run.zone);
+  const query = queryWithin(events, [["columns", "COLUMNS(COUNT)"]], run.moments, run.zone);
   const { body, took_ms } = await sendQuery<{ readonly count: string }>(client, run, query);
   const all = Number(body[0]?.count ?? 0);
   return { run: run.number, moments: run.moments, all, ...requestedPart(parsed.query.clauses), took_ms };
 }
 
 /** Returns the events held back by a paused tail, in words for the title; null without pause. */
-function pausedText(live: Live | null): string | null {
+function pausedText(live: LiveTail | null): string | null {
   if (live === null || live.tail.pause.value === null) return null;
   return `Paused, ${formatNumber(live.rows.waiting.value)} new`;
 }

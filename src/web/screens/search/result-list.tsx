@@ -8,7 +8,7 @@ import { isLive } from "../../state/live/switch.ts";
 import { lazy, usePreload } from "../../parts/controls/lazy.tsx";
 import { EndOfList } from "../../parts/list/end-of-list.tsx";
 import { EventList } from "../../features/list/event-list.tsx";
-import { Outline } from "../../parts/list/list-states.tsx";
+import { ListOutline } from "../../parts/list/list-states.tsx";
 import type { ResultListProperties } from "../../state/results.ts";
 
 const LiveView = lazy<LiveViewProperties>(async () => (await import("../../features/live/live-view.tsx")).LiveView);
@@ -57,7 +57,7 @@ export function ResultList({ app, search, results }: ResultListProperties): JSX.
     <>
       {stage > 0 && <div class="progress line" role="progressbar" aria-label="Searching" />}
       {!hasRows && state}
-      {shown === null && fault === null && stage > 0 && <Outline />}
+      {shown === null && fault === null && stage > 0 && <ListOutline />}
       {hasRows && (
         <EventList
           {...common}

@@ -8,49 +8,49 @@ import { visibleText } from "../../parts/text/visible-text.ts";
 import { Message } from "../../parts/controls/message.tsx";
 import type { PageAddress, SERVICE_PARTS } from "../../state/address.ts";
 import { mayChange } from "../../state/roles.ts";
-import { Accounts } from "../../features/settings/accounts.tsx";
-import { Backup } from "../../features/settings/backup.tsx";
-import { DeadLetters } from "../../features/settings/dead-letters.tsx";
-import { General } from "../../features/settings/general.tsx";
-import { Health } from "../../features/settings/health.tsx";
-import { Keys } from "../../features/settings/keys.tsx";
-import { Logs } from "../../features/settings/logs.tsx";
+import { AccountsPane } from "../../features/settings/accounts.tsx";
+import { BackupPane } from "../../features/settings/backup.tsx";
+import { DeadLettersPane } from "../../features/settings/dead-letters.tsx";
+import { GeneralPane } from "../../features/settings/general.tsx";
+import { HealthPane } from "../../features/settings/health.tsx";
+import { KeysPane } from "../../features/settings/keys.tsx";
+import { LogsPane } from "../../features/settings/logs.tsx";
 import type { PartProperties } from "../../features/settings/part.ts";
-import { Password } from "../../features/settings/password.tsx";
-import { People } from "../../features/settings/people.tsx";
+import { PasswordPane } from "../../features/settings/password.tsx";
+import { PeoplePane } from "../../features/settings/people.tsx";
 import { PreferencesPane } from "../../features/settings/preferences.tsx";
-import { Reclassify } from "../../features/settings/reclassify.tsx";
-import { SavedQueries } from "../../features/settings/saved-queries.tsx";
-import { Sessions } from "../../features/settings/sessions.tsx";
+import { ReclassifyPane } from "../../features/settings/reclassify.tsx";
+import { SavedQueriesPane } from "../../features/settings/saved-queries.tsx";
+import { SessionsPane } from "../../features/settings/sessions.tsx";
 import "../../css/forms.css";
 import "../../css/settings.css";
 import "../../css/tables.css";
 
-const Webhooks = lazy(async () => (await import("../../features/webhooks/webhooks.tsx")).Webhooks);
+const Webhooks = lazy(async () => (await import("../../features/webhooks/webhooks.tsx")).WebhooksPane);
 
 type Part = { readonly key: string; readonly label: string; readonly view: ComponentType<PartProperties> };
 
 const OF_LOG: readonly Part[] = [
-  { key: "general", label: "General", view: General },
-  { key: "keys", label: "Keys", view: Keys },
+  { key: "general", label: "General", view: GeneralPane },
+  { key: "keys", label: "Keys", view: KeysPane },
   { key: "webhooks", label: "Webhooks", view: Webhooks },
-  { key: "people", label: "People", view: People },
-  { key: "queries", label: "Saved queries", view: SavedQueries },
-  { key: "reclassify", label: "Reclassify", view: Reclassify },
+  { key: "people", label: "People", view: PeoplePane },
+  { key: "queries", label: "Saved queries", view: SavedQueriesPane },
+  { key: "reclassify", label: "Reclassify", view: ReclassifyPane },
 ];
 /** The panes of a log that are useful without the role admin. */
 const OF_READER = OF_LOG.filter(({ key }) => key === "general" || key === "queries");
 const OF_PERSON: readonly Part[] = [
   { key: "preferences", label: "Preferences", view: PreferencesPane },
-  { key: "password", label: "Password", view: Password },
-  { key: "sessions", label: "Sessions", view: Sessions },
+  { key: "password", label: "Password", view: PasswordPane },
+  { key: "sessions", label: "Sessions", view: SessionsPane },
 ];
 const OF_SERVICE: readonly (Part & { readonly key: (typeof SERVICE_PARTS)[number] })[] = [
-  { key: "accounts", label: "Accounts", view: Accounts },
-  { key: "logs", label: "Logs", view: Logs },
-  { key: "health", label: "Health", view: Health },
-  { key: "dead-letters", label: "Dead letters", view: DeadLetters },
-  { key: "backup", label: "Backup and replay", view: Backup },
+  { key: "accounts", label: "Accounts", view: AccountsPane },
+  { key: "logs", label: "Logs", view: LogsPane },
+  { key: "health", label: "Health", view: HealthPane },
+  { key: "dead-letters", label: "Dead letters", view: DeadLettersPane },
+  { key: "backup", label: "Backup and replay", view: BackupPane },
 ];
 
 /** Explains why the pane that the address names is not available to the account. */

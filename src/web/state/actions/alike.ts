@@ -6,7 +6,7 @@ import { cutText } from "../../parts/text/visible-text.ts";
 import { sendQuery } from "../send-query.ts";
 import type { Run } from "../search.ts";
 import { LONGEST_VALUE } from "../../parts/event/details.ts";
-import { quoted } from "../../parts/event/conditions.ts";
+import { quotedText } from "../../parts/event/conditions.ts";
 
 /**
  * Returns the condition for events whose text follows the pattern of this one's. Of a long pattern
@@ -14,8 +14,8 @@ import { quoted } from "../../parts/event/conditions.ts";
  */
 export function patternCondition({ text }: Pick<EventRow, "text">): string {
   const pattern = patternOf(text);
-  if (pattern.length <= LONGEST_VALUE) return `pattern = ${quoted(pattern)}`;
-  return `pattern CONTAINS ${quoted(cutText(pattern, LONGEST_VALUE))}`;
+  if (pattern.length <= LONGEST_VALUE) return `pattern = ${quotedText(pattern)}`;
+  return `pattern CONTAINS ${quotedText(cutText(pattern, LONGEST_VALUE))}`;
 }
 
 /** Counts the events of a run's range that are like one. @throws ApiFault */

@@ -5,7 +5,7 @@ import { writeRange } from "../../parts/query/range-address.ts";
 import { copyText } from "../../parts/text/clipboard.ts";
 import { DEFAULT_COLUMNS } from "../../parts/rows/columns.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
-import { changed } from "../location.ts";
+import { changedParameters } from "../location.ts";
 import type { Search } from "../search.ts";
 
 const STANDARD_COLUMNS = DEFAULT_COLUMNS.map(({ name }) => name).join(",");
@@ -24,7 +24,7 @@ export async function copyLink(
   const { moments, zone, hidden } = search.run.peek();
   const { parameters: present } = location.place.peek();
   const columns = present.get("cols") ?? preferences.now.peek().columns[search.log]?.join(",");
-  const parameters = changed(present, {
+  const parameters = changedParameters(present, {
     t: null,
     live: null,
     ...writeRange(exactRange(moments)),

@@ -16,7 +16,7 @@ export type LiveRowsOptions = {
 };
 
 /** A gap: events dropped for a slow client, between two that it received. */
-export type Skipped = { readonly after: string; readonly before: string; readonly count: number };
+export type SkippedEvents = { readonly after: string; readonly before: string; readonly count: number };
 
 const SHOWN = 5_000;
 const HELD = 10_000;
@@ -32,7 +32,7 @@ export class LiveRows implements RowSource {
   readonly version: ReadonlySignal<number>;
   /** Number of events that arrived since the pause began. */
   readonly waiting: Signal<number> = signal(0);
-  readonly skipped: Signal<readonly Skipped[]> = signal([]);
+  readonly skipped: Signal<readonly SkippedEvents[]> = signal([]);
   readonly #options: Required<LiveRowsOptions>;
   readonly #shown = new RowStore();
   readonly #count = signal(0);
@@ -140,12 +140,12 @@ export class LiveRows implements RowSource {
   }
 
   /** Records a gap between two events. */
-  skip(gap: Skipped): void {
+  skip(gap: SkippedEvents): void {
     this.skipped.value = [...this.skipped.peek(), gap];
   }
 
   /** Inserts the events of a gap. */
-  putBack(gap: Skipped, rows: readonly EventRow[]): void {
+  putBack(gap: SkippedEvents, rows: readonly EventRow[]): void {
     const store = this.#shown.has(gap.before) ? this.#shown : this.#held;
     const index = store.indexOf(gap.before);
     if (index !== -1) store.insert(index, rows);

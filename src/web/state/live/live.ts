@@ -16,7 +16,7 @@ import { isFinalFault, tailStreams } from "./stream.ts";
 import { Tail } from "./tail.ts";
 
 /** A live tail of a query. */
-export type Live = {
+export type LiveTail = {
   readonly run: Run;
   readonly rows: LiveRows;
   readonly tail: Tail;
@@ -28,7 +28,7 @@ export type Live = {
 /** Later than any event. */
 const FAR = Date.UTC(9999, 11, 31);
 
-export function createLive(app: App, run: Run): Live {
+export function createLive(app: App, run: Run): LiveTail {
   const query = textWithoutClauses(run.query, ["sort", "take", "skip", "columns", "occurs"]);
   const older = (id: string): PagedRows => {
     const range = { from: run.moments.from, to: FAR };

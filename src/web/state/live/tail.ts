@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
 import type { EventRow } from "../../parts/rows/row.ts";
-import type { LiveRows, Skipped } from "./live-rows.ts";
+import type { LiveRows, SkippedEvents } from "./live-rows.ts";
 
 /** Callbacks of a stream. `ended` comes once, as the last; its fault is null at a regular end. */
 export type StreamEvents = {
@@ -134,7 +134,7 @@ export class Tail {
   }
 
   /** Reads the events of a gap with a separate stream that closes at the end of the gap. */
-  async fill(gap: Skipped): Promise<void> {
+  async fill(gap: SkippedEvents): Promise<void> {
     const rows: EventRow[] = [];
     await new Promise<void>((resolve, reject) => {
       const close = this.#open(

@@ -133,7 +133,7 @@ test("a query is grouped by a field, and ungrouped again", (t) => {
   const grouped = compose.groupedBy(read("GET events WHERE a = 1 COLUMNS(text) SORT created // x"), "@odd name");
   t.is(grouped, "GET events WHERE a = 1 GROUPBY @'odd name' SORT COUNT DESC // x");
   t.true(read(grouped).isGrouped);
-  t.is(compose.ungrouped(read(grouped)), "GET events WHERE a = 1 // x");
+  t.is(compose.ungroupedQuery(read(grouped)), "GET events WHERE a = 1 // x");
   t.is(compose.groupedBy(read(grouped), "tags"), "GET events WHERE a = 1 GROUPBY tag SORT COUNT DESC // x");
   t.false(read("GET users WHERE count > 1").isGrouped);
 });

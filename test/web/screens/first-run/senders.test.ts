@@ -6,7 +6,7 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 
 import { PROGRAMS, SHIPPERS } from "../../../../src/web/screens/first-run/senders.ts";
-import type { Target } from "../../../../src/web/screens/first-run/senders.ts";
+import type { SenderTarget } from "../../../../src/web/screens/first-run/senders.ts";
 import { isHere } from "../../../support/programs.ts";
 import { get, KEY, LOG } from "../../../support/service.ts";
 import type { Service } from "../../../support/service.ts";
@@ -17,7 +17,7 @@ import { until } from "../../../support/until.ts";
 let service: Service;
 shareService((started) => (service = started));
 const run = promisify(execFile);
-const target = (): Target => ({ post: service.postUrl, log: LOG, key: KEY });
+const target = (): SenderTarget => ({ post: service.postUrl, log: LOG, key: KEY });
 
 /** How the code of each tab is run: as a shell command, or from a file by a program. */
 const RUN_BY: Readonly<

@@ -3,7 +3,7 @@ import test from "ava";
 import { ApiFault } from "../../../../src/web/parts/api/client.ts";
 import type { RequestOptions, Client } from "../../../../src/web/parts/api/client.ts";
 import { acknowledgeShown } from "../../../../src/web/screens/inbox/acknowledge.ts";
-import type { MarkedEvent } from "../../../../src/web/features/marked/marked.ts";
+import type { MarkedEvent } from "../../../../src/web/features/marked-events/marked.ts";
 import { rowOf } from "../../support/rows.ts";
 
 const SHOWN: readonly MarkedEvent[] = [3, 2, 1].map((number) => ({ ...rowOf(number), log: "shop" }));

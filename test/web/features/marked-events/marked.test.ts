@@ -6,10 +6,10 @@ import {
   byDay,
   valueCounts,
   isPrecededByNew,
-  narrowed,
+  narrowedEvents,
   successorId,
-} from "../../../../src/web/features/marked/marked.ts";
-import type { MarkedEvent } from "../../../../src/web/features/marked/marked.ts";
+} from "../../../../src/web/features/marked-events/marked.ts";
+import type { MarkedEvent } from "../../../../src/web/features/marked-events/marked.ts";
 
 function marked(id: string, fields: Partial<MarkedEvent> = {}): MarkedEvent {
   return { ...EMPTY_ROW, id, log: "shop", created: Number(id) * 1000, ...fields };
@@ -25,7 +25,7 @@ const EVENTS = [
 const ALL = { log: null, class: null };
 
 test("a list across logs is narrowed by log and class together", (t) => {
-  const ids = (by: Parameters<typeof narrowed>[1]) => narrowed(EVENTS, by).map(({ id }) => id);
+  const ids = (by: Parameters<typeof narrowedEvents>[1]) => narrowedEvents(EVENTS, by).map(({ id }) => id);
   t.deepEqual(ids(ALL), ["5", "4", "3", "2", "1"]);
   t.deepEqual(ids({ log: "depot", class: null }), ["3", "1"]);
   t.deepEqual(ids({ log: "shop", class: "error" }), ["5"]);

@@ -10,9 +10,9 @@ import { countEach } from "./count-marked.ts";
 import type { MarkedCounts } from "./count-marked.ts";
 import type { MarkedEvents } from "./marked-events.ts";
 import { MarkedList } from "./marked-list.tsx";
-import { narrowed } from "./marked.ts";
+import { narrowedEvents } from "./marked.ts";
 import type { MarkedEvent, Narrowing, RemovalAction } from "./marked.ts";
-import { Narrow } from "./narrow.tsx";
+import { NarrowingPane } from "./narrow.tsx";
 import { narrowingInAddress } from "./use-marked.ts";
 import "../../css/marked.css";
 import "../../css/blank.css";
@@ -38,7 +38,7 @@ export function MarkedView(properties: MarksScreenProperties): JSX.Element {
   const { app, marked, name, countText, label, current, takeOut, actions, empty } = properties;
   const by = narrowingInAddress(app);
   const events = marked.events.value;
-  const shown = narrowed(events ?? [], by);
+  const shown = narrowedEvents(events ?? [], by);
   const isNarrowed = by.log !== null || by.class !== null;
   const isMore = events !== null && events.length < marked.total.value;
   const counts = useCounts(properties, by);
@@ -48,7 +48,7 @@ export function MarkedView(properties: MarksScreenProperties): JSX.Element {
   }, [name]);
   return (
     <div class="marked">
-      <Narrow app={app} events={events ?? []} by={by} counts={counts} isWhole={!isMore} />
+      <NarrowingPane app={app} events={events ?? []} by={by} counts={counts} isWhole={!isMore} />
       <main id="main" tabIndex={-1} class="main" aria-labelledby="found">
         <div class="found">
           <h1 id="found" aria-live="polite">

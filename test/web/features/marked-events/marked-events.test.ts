@@ -1,8 +1,8 @@
 import test from "ava";
 
-import { MarkedEvents } from "../../../../src/web/features/marked/marked-events.ts";
-import type { MarkedEvent } from "../../../../src/web/features/marked/marked.ts";
-import type { MarkedPage } from "../../../../src/web/features/marked/read-marked.ts";
+import { MarkedEvents } from "../../../../src/web/features/marked-events/marked-events.ts";
+import type { MarkedEvent } from "../../../../src/web/features/marked-events/marked.ts";
+import type { MarkedPage } from "../../../../src/web/features/marked-events/read-marked.ts";
 import { rowOf } from "../../support/rows.ts";
 
 const PAGE = 3;

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 
 import type { App } from "../../state/app.ts";
-import { Name } from "../../parts/text/pieces.tsx";
+import { NameText } from "../../parts/text/pieces.tsx";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import type { MarkedCounts } from "./count-marked.ts";
@@ -20,7 +20,7 @@ type NarrowProperties = {
 };
 
 /** Lists logs and classes with counts to narrow the list. A second press widens it again. */
-export function Narrow({ app, events, by, counts: exact, isWhole }: NarrowProperties): JSX.Element {
+export function NarrowingPane({ app, events, by, counts: exact, isWhole }: NarrowProperties): JSX.Element {
   return (
     <aside class="side" aria-label="Narrow the list">
       <header>
@@ -90,7 +90,7 @@ function Value({ app, field, by, events, shown: { value, count }, isCounted, all
         {isChosen && <Icon name="tick" class="tick" />}
         {isClass && <span class="sw" />}
         <span class="n">
-          <Name text={isClass ? app.classes.nameOf(logOfClass(app, events, value), value) : value} />
+          <NameText text={isClass ? app.classes.nameOf(logOfClass(app, events, value), value) : value} />
         </span>
         <span class="c">{isCounted && formatNumber(count)}</span>
       </button>

@@ -22,7 +22,7 @@ export type RemovalAction = {
 /** The log and class that a list is narrowed to; null for all. */
 export type Narrowing = { readonly log: string | null; readonly class: string | null };
 
-export function narrowed(events: readonly MarkedEvent[], by: Narrowing): readonly MarkedEvent[] {
+export function narrowedEvents(events: readonly MarkedEvent[], by: Narrowing): readonly MarkedEvent[] {
   return events.filter(
     (event) => (by.log === null || event.log === by.log) && (by.class === null || event.class === by.class),
   );
@@ -37,7 +37,7 @@ export function valueCounts(
   by: Narrowing,
 ): readonly ValueCount[] {
   const counts = new Map<string, number>();
-  for (const { [field]: value } of narrowed(events, { ...by, [field]: null }))
+  for (const { [field]: value } of narrowedEvents(events, { ...by, [field]: null }))
     if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
   // The chosen value stays listed.
   const chosen = by[field];

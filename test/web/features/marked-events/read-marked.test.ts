@@ -2,8 +2,8 @@ import test from "ava";
 
 import type { RequestOptions, Client } from "../../../../src/web/parts/api/client.ts";
 import type { EventRecord } from "../../../../src/web/parts/api/types.ts";
-import { bookmarkBeside } from "../../../../src/web/features/marked/marked.ts";
-import { readBookmarksBeside, readMarked } from "../../../../src/web/features/marked/read-marked.ts";
+import { bookmarkBeside } from "../../../../src/web/features/marked-events/marked.ts";
+import { readBookmarksBeside, readMarked } from "../../../../src/web/features/marked-events/read-marked.ts";
 import { idOf } from "../../support/rows.ts";
 
 const COUNT = 1_200;
