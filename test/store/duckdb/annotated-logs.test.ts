@@ -11,7 +11,7 @@ import { temporaryFolder } from "../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../support/write-events.ts";
 
 /** Returns the annotations of all events of a log, as its list shows them. */
-async function cssClasses(store: DuckdbStore, log: LogKey): Promise<Annotations[]> {
+async function marksOf(store: DuckdbStore, log: LogKey): Promise<Annotations[]> {
   const { rows, annotations = await store.annotations(rows.map(({ id }) => id)) } = await store.list(listPlan(log));
   return [...annotations.values()];
 }
@@ -25,18 +25,18 @@ test("the first annotation of a log is in every later list, also after a restart
   {
     await using store = await open();
     await writeEvents(store, [first, second, event(plain)]);
-    t.deepEqual(await cssClasses(store, bookmarked), []);
+    t.deepEqual(await marksOf(store, bookmarked), []);
     t.deepEqual(await store.annotations([first.id, second.id]), new Map());
 
     await store.addBookmark(ann, bookmarked, first.id);
-    t.deepEqual(await cssClasses(store, bookmarked), [{ bookmarks: [ann], alerts: [] }]);
-    t.deepEqual(await cssClasses(store, alerted), []);
+    t.deepEqual(await marksOf(store, bookmarked), [{ bookmarks: [ann], alerts: [] }]);
+    t.deepEqual(await marksOf(store, alerted), []);
     await writeAlerts(store, [{ user: bob, event: second }]);
-    t.deepEqual(await cssClasses(store, alerted), [{ bookmarks: [], alerts: [bob] }]);
+    t.deepEqual(await marksOf(store, alerted), [{ bookmarks: [], alerts: [bob] }]);
   }
   await using store = await open();
-  t.deepEqual(await cssClasses(store, bookmarked), [{ bookmarks: [ann], alerts: [] }]);
-  t.deepEqual(await cssClasses(store, alerted), [{ bookmarks: [], alerts: [bob] }]);
-  t.deepEqual(await cssClasses(store, plain), []);
+  t.deepEqual(await marksOf(store, bookmarked), [{ bookmarks: [ann], alerts: [] }]);
+  t.deepEqual(await marksOf(store, alerted), [{ bookmarks: [], alerts: [bob] }]);
+  t.deepEqual(await marksOf(store, plain), []);
   t.truthy((await store.list(listPlan(plain))).annotations);
 });
