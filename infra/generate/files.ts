@@ -18,7 +18,7 @@ export type GeneratedFile = {
 
 export const GENERATED: readonly GeneratedFile[] = [
   { name: "docs/conformance.md", section: endpointTable, markers: MARKDOWN },
-  { name: "src/web/api/types.ts", section: recordTypes, markers: TYPESCRIPT },
+  { name: "src/web/parts/api/types.ts", section: recordTypes, markers: TYPESCRIPT },
 ];
 
 /** Returns the path of a generated file, its present text and the text that it should have. */

@@ -1,7 +1,7 @@
 import { render } from "preact";
 
-import { messageOf } from "./api/client.ts";
-import { createApp } from "./app.ts";
+import { faultMessage } from "./parts/api/client.ts";
+import { createApp } from "./state/app.ts";
 import { createInitialLoad } from "./shell/initial-load.ts";
 import { Page } from "./shell/page.tsx";
 
@@ -12,5 +12,5 @@ const app = createApp(window);
 const initialLoad = createInitialLoad(app);
 initialLoad.begin();
 // Failures are reported where they occur. This catches the rest; the console shows them too.
-addEventListener("unhandledrejection", ({ reason }) => app.toaster.show(`Something failed: ${messageOf(reason)}`));
+addEventListener("unhandledrejection", ({ reason }) => app.toaster.show(`Something failed: ${faultMessage(reason)}`));
 render(<Page app={app} initialLoad={initialLoad} />, root);

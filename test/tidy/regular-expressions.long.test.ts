@@ -46,8 +46,8 @@ const BOUNDED: Readonly<Record<string, { readonly length: number; readonly why: 
     length: 2_000,
     why: "the beginning of an answer",
   },
-  [String.raw`src/web/parts/numbers.ts: /\B(?=(?:\d{3})+$)/g`]: { length: 24, why: "a number below 10^15" },
-  [String.raw`src/web/editor/check.ts: / Did you mean .*\?$/`]: {
+  [String.raw`src/web/parts/text/numbers.ts: /\B(?=(?:\d{3})+$)/g`]: { length: 24, why: "a number below 10^15" },
+  [String.raw`src/web/features/editor/check.ts: / Did you mean .*\?$/`]: {
     length: 5_000,
     why: "the fault of a query, which has at most 4,096 characters",
   },
@@ -71,8 +71,8 @@ const MADE: Readonly<Record<string, string>> = {
   "src/cli/times.ts": "a moment in the arguments of a command",
   "src/ingest/posting/key-mask.ts": "each character of a key, with at most 8 backslashes before it",
   "src/pino/answer.mjs": "a status",
-  "src/web/ask/simple.ts": "what is typed on one's own page",
-  "src/web/settings/health.tsx": "constant names of metrics in the service's own answer",
+  "src/web/parts/query/simple.ts": "what is typed on one's own page",
+  "src/web/features/settings/health.tsx": "constant names of metrics in the service's own answer",
 };
 
 type Expression = {

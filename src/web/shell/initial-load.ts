@@ -1,10 +1,10 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { ApiFault, messageOf } from "../api/client.ts";
-import type { LogRecord } from "../api/types.ts";
-import type { App } from "../app.ts";
-import { SearchPrefetch } from "../search/prefetch.ts";
+import { ApiFault, faultMessage } from "../parts/api/client.ts";
+import type { LogRecord } from "../parts/api/types.ts";
+import type { App } from "../state/app.ts";
+import { SearchPrefetch } from "../screens/search/prefetch.ts";
 
 /** Data that the page reads before it draws a screen. */
 export type InitialLoad = {
@@ -47,7 +47,7 @@ export function createInitialLoad(app: App): InitialLoad {
     begin() {
       const ticket = app.location.place.peek().parameters.get("ticket");
       if (ticket !== undefined) {
-        attempt(import("../sign-in/by-ticket.ts").then(({ signInByTicket }) => signInByTicket(app, ticket)));
+        attempt(import("../screens/sign-in/by-ticket.ts").then(({ signInByTicket }) => signInByTicket(app, ticket)));
         return;
       }
       const session = app.session.open();
@@ -66,10 +66,10 @@ function isOfStranger({ session }: App, error: unknown): boolean {
 /** Reads logs and classes. Without a log in the address, opens the last one, else the first. */
 async function readAll(app: App): Promise<void> {
   const { classes, client, logs, location, preferences, toaster } = app;
-  const found = client.ask<readonly LogRecord[]>("/manage/1/logs");
+  const found = client.request<readonly LogRecord[]>("/manage/1/logs");
   classes.read().catch((error: unknown) => {
     if (isOfStranger(app, error)) return;
-    toaster.show(`Classes are shown by their keys, without colours: ${messageOf(error)}`);
+    toaster.show(`Classes are shown by their keys, without colours: ${faultMessage(error)}`);
   });
   const { body } = await found;
   const { log: last } = preferences.now.peek();

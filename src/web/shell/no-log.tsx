@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 
-import type { App } from "../app.ts";
+import type { App } from "../state/app.ts";
 import "../css/blank.css";
 
 export type NoLogProperties = {

@@ -2,13 +2,13 @@ import { effect, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import type { App } from "../app.ts";
-import { Progress } from "../parts/progress.tsx";
-import { ToastArea } from "../parts/toast.tsx";
+import type { App } from "../state/app.ts";
+import { Progress } from "../parts/controls/progress.tsx";
+import { ToastArea } from "../parts/controls/toast.tsx";
 import type { SessionUnavailableProperties } from "./session-unavailable.tsx";
-import { actWith } from "./act-with.ts";
+import { actWith } from "../parts/controls/act-with.ts";
 import { ScreenView } from "./screens.tsx";
-import { lazy } from "./lazy.tsx";
+import { lazy } from "../parts/controls/lazy.tsx";
 import type { InitialLoad } from "./initial-load.ts";
 import { TopBar } from "./top-bar.tsx";
 
@@ -16,8 +16,8 @@ const SessionUnavailable = lazy<SessionUnavailableProperties>(
   async () => (await import("./session-unavailable.tsx")).SessionUnavailable,
   "screen",
 );
-const SignIn = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignIn, "screen");
-const SignInAgain = lazy(async () => (await import("../sign-in/sign-in.tsx")).SignInAgain);
+const SignIn = lazy(async () => (await import("../screens/sign-in/sign-in.tsx")).SignIn, "screen");
+const SignInAgain = lazy(async () => (await import("../screens/sign-in/sign-in.tsx")).SignInAgain);
 
 /** The whole page: the sign-in, or the top bar with the screen that the address names. */
 export function Page({ app, initialLoad }: { app: App; initialLoad: InitialLoad }): JSX.Element {
@@ -83,7 +83,10 @@ function useWatching(app: App): void {
     if (!isIn) return undefined;
     let isOver = false;
     let stop = () => {};
-    const watching = Promise.all([import("../inbox/watch-unseen.ts"), import("../classes/watch-classes.ts")]);
+    const watching = Promise.all([
+      import("../screens/inbox/watch-unseen.ts"),
+      import("../features/classes/watch-classes.ts"),
+    ]);
     actWith(app, "Unread alerts are not counted", watching, ([{ watchUnseen }, { watchClasses }]) => {
       if (isOver) return;
       const stops = [watchUnseen(app), watchClasses(app)];
@@ -102,7 +105,7 @@ function useClassColors(app: App): void {
   useEffect(() => {
     if (!isSettled.value) return;
     // Until then, classes have the neutral colour.
-    actWith(app, "Classes have no colours", import("../classes/paint.ts"), ({ paintClasses }) =>
+    actWith(app, "Classes have no colours", import("../features/classes/paint.ts"), ({ paintClasses }) =>
       paintClasses(document, app.classes, open),
     );
   }, [isSettled.value]);

@@ -1,23 +1,32 @@
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 
-import type { App } from "../app.ts";
-import type { SearchPrefetch } from "../search/prefetch.ts";
-import { SearchScreen } from "../search/search-screen.tsx";
-import { lazy } from "./lazy.tsx";
+import type { App } from "../state/app.ts";
+import type { SearchPrefetch } from "../screens/search/prefetch.ts";
+import { SearchScreen } from "../screens/search/search-screen.tsx";
+import { lazy } from "../parts/controls/lazy.tsx";
 import type { NoLogProperties } from "./no-log.tsx";
 
 type LogScreenProperties = { readonly app: App; readonly log: string };
 
 const ClassesScreen = lazy<LogScreenProperties>(
-  async () => (await import("../classes/classes-screen.tsx")).ClassesScreen,
+  async () => (await import("../screens/classes/classes-screen.tsx")).ClassesScreen,
   "screen",
 );
-const FirstRunScreen = lazy(async () => (await import("../first-run/first-run-screen.tsx")).FirstRunScreen, "screen");
+const FirstRunScreen = lazy(
+  async () => (await import("../screens/first-run/first-run-screen.tsx")).FirstRunScreen,
+  "screen",
+);
 const NoLog = lazy<NoLogProperties>(async () => (await import("./no-log.tsx")).NoLog, "screen");
-const InboxScreen = lazy(async () => (await import("../inbox/inbox-screen.tsx")).InboxScreen, "screen");
-const BookmarksScreen = lazy(async () => (await import("../bookmarks/bookmarks-screen.tsx")).BookmarksScreen, "screen");
-const SettingsScreen = lazy(async () => (await import("../settings/settings-screen.tsx")).SettingsScreen, "screen");
+const InboxScreen = lazy(async () => (await import("../screens/inbox/inbox-screen.tsx")).InboxScreen, "screen");
+const BookmarksScreen = lazy(
+  async () => (await import("../screens/bookmarks/bookmarks-screen.tsx")).BookmarksScreen,
+  "screen",
+);
+const SettingsScreen = lazy(
+  async () => (await import("../screens/settings/settings-screen.tsx")).SettingsScreen,
+  "screen",
+);
 
 /** Shows the screen that the address names. Rarely used ones are loaded on demand. */
 export function ScreenView({ app, prefetch }: { app: App; prefetch: SearchPrefetch }): JSX.Element {

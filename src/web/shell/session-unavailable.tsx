@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 
-import { ApiFault, messageOf } from "../api/client.ts";
-import { useRetry } from "../faults/use-retry.ts";
-import { Message } from "../parts/message.tsx";
+import { ApiFault, faultMessage } from "../parts/api/client.ts";
+import { useRetry } from "../parts/api/use-retry.ts";
+import { Message } from "../parts/controls/message.tsx";
 import "../css/blank.css";
 
 export type SessionUnavailableProperties = {
@@ -27,7 +27,7 @@ export function SessionUnavailable({ fault, isOpening, retry }: SessionUnavailab
         title={isAway ? "No answer from the service" : "The page could not be opened"}
         actions={[{ label: "Try now", act: retry, solid: true }]}
       >
-        {isAway ? "" : `${messageOf(fault)}. `}
+        {isAway ? "" : `${faultMessage(fault)}. `}
         {left_s === 0 ? "Trying again…" : `Trying again in ${left_s} s.`}
       </Message>
     </main>

@@ -2,18 +2,18 @@ import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 
-import type { App } from "../app.ts";
-import { shortcut } from "../keys/table.ts";
-import { Arches, Icon } from "../parts/icons.tsx";
-import { MenuButton } from "../parts/menu.tsx";
-import type { MenuItem, MenuItems } from "../parts/menu.tsx";
-import { RANGE_PARAMETERS } from "../ask/range-address.ts";
-import type { Place, Screen } from "../state/address.ts";
-import { actWith } from "./act-with.ts";
-import { lastLog } from "./last-log.ts";
-import { lazy } from "./lazy.tsx";
+import type { App } from "../state/app.ts";
+import { shortcut } from "../parts/keys/table.ts";
+import { Arches, Icon } from "../parts/controls/icons.tsx";
+import { MenuButton } from "../parts/controls/menu.tsx";
+import type { MenuItem, MenuItems } from "../parts/controls/menu.tsx";
+import { RANGE_PARAMETERS } from "../parts/query/range-address.ts";
+import type { PageAddress, Screen } from "../state/address.ts";
+import { actWith } from "../parts/controls/act-with.ts";
+import { lastLog } from "../state/last-log.ts";
+import { lazy } from "../parts/controls/lazy.tsx";
 
-const ShortcutsDialog = lazy(async () => (await import("../keys/dialog.tsx")).ShortcutsDialog);
+const ShortcutsDialog = lazy(async () => (await import("../features/keys/dialog.tsx")).ShortcutsDialog);
 
 type Entry = {
   readonly screen: Screen;
@@ -84,15 +84,18 @@ function Unseen({ app }: { app: App }): JSX.Element | null {
 }
 
 /** Returns where an entry leads: to the open log, or the last opened one. */
-function placeOf(app: App, screen: Screen): Partial<Place> {
+function placeOf(app: App, screen: Screen): Partial<PageAddress> {
   const { log } = app.location.place.value;
   if (screen === "inbox" || screen === "bookmarks") return { screen, log: "" };
   return { screen, log: log === "" ? lastLog(app) : log };
 }
 
 function stepTo(app: App, step: 1 | -1): void {
-  actWith(app, "Bookmarks could not be read", import("../bookmarks/step.ts"), ({ goToBookmark }) =>
-    goToBookmark(app, step),
+  actWith(
+    app,
+    "Bookmarks could not be read",
+    import("../features/marked-events/step-bookmark.ts"),
+    ({ goToBookmark }) => goToBookmark(app, step),
   );
 }
 
@@ -132,7 +135,7 @@ function keptParameters({ location }: App): ReadonlyMap<string, string> {
 
 function AccountMenu({ app }: { app: App }): JSX.Element {
   const email = app.session.account.value?.email ?? "";
-  const initials = initialsOf(email);
+  const initials = initialsOfEmail(email);
   return (
     <MenuButton
       class="who hide-small"
@@ -177,7 +180,7 @@ function accountItems(app: App): MenuItems {
 }
 
 /** Returns initials: MK for `m.keller@shop.example`. */
-export function initialsOf(email: string): string {
+export function initialsOfEmail(email: string): string {
   const [name = ""] = email.split("@", 1);
   const words = name.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== "");
   return words

@@ -3,7 +3,7 @@ export type Screen =
   "search" | "context" | "classes" | "settings" | "first-run" | "account" | "inbox" | "bookmarks" | "home";
 
 /** A place of the page, as its address names it. */
-export type Place = {
+export type PageAddress = {
   readonly screen: Screen;
   /** "" for screens across logs. */
   readonly log: string;
@@ -31,7 +31,7 @@ const OF_LOG: Readonly<Record<string, Screen>> = { classes: "classes", settings:
 const AROUND = "around";
 
 /** Parses an address's fragment, `#/shop?q=…&t=24h`. */
-export function parsePlace(hash: string): Place {
+export function parsePlace(hash: string): PageAddress {
   const [path = "", ...rest] = hash.replace(/^#\/?/, "").split("?");
   const parameters = new Map(new URLSearchParams(rest.join("?")));
   const words = path.split("/").map(decode);
@@ -48,7 +48,7 @@ export function parsePlace(hash: string): Place {
   return { screen, log, part: parts.join("/"), parameters };
 }
 
-export function formatPlace({ screen, log, part, parameters }: Place): string {
+export function formatPlace({ screen, log, part, parameters }: PageAddress): string {
   const isContext = screen === "context";
   const words = [...pathOf(screen, log, part), ...(part === "" || isContext ? [] : part.split("/"))];
   const all = isContext ? [...parameters, [AROUND, part] as [string, string]] : [...parameters];

@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
-import { ownZone } from "../time/zones.ts";
+import { ownZone } from "../parts/time/zones.ts";
 
-import type { Range } from "../ask/range.ts";
+import type { Range } from "../parts/query/range.ts";
 
 /** A person's settings of the page, stored in the browser. They contain nothing secret. */
 export type Preferences = {
@@ -31,7 +31,7 @@ export type PreferenceStore = {
 };
 
 /** Returns the name of the chosen time zone, or the browser's. */
-export function zoneOf({ zone }: Preferences): string {
+export function preferredZone({ zone }: Preferences): string {
   return zone || ownZone();
 }
 

@@ -1,4 +1,4 @@
-import type { App } from "../app.ts";
+import type { App } from "./app.ts";
 
 /** Reports whether the account may change a log, not only read it. */
 export function mayChange({ logs }: Pick<App, "logs">, log: string): boolean {

@@ -1,16 +1,15 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 
-import { writeSelection } from "../ask/choices.ts";
-import { readAsk, withCondition } from "../ask/compose.ts";
-import { isSameHiding, withoutHidden } from "../ask/hiding.ts";
-import { exactRange, isSameRange, momentsOf, resolveRange, withOwnRange } from "../ask/range.ts";
-import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../ask/range-address.ts";
-import type { Moments, Range } from "../ask/range.ts";
-import { findZone } from "../time/zones.ts";
+import { writeSelection } from "../parts/query/choices.ts";
+import { readQuery, withCondition } from "../parts/query/compose.ts";
+import { isSameHiding, withoutHidden } from "../parts/query/hiding.ts";
+import { exactRange, isSameRange, momentsOfQuery, resolveRange, withOwnRange } from "../parts/query/range.ts";
+import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../parts/query/range-address.ts";
+import type { Moments, Range } from "../parts/query/range.ts";
+import { findZone } from "../parts/time/zones.ts";
+import type { TimeOrder } from "../parts/rows/question.ts";
 import type { Location } from "./location.ts";
-
-export type Order = "asc" | "desc";
 
 /**
  * One run of a query. Its range is resolved to two moments once, so that list, histogram and fields
@@ -28,7 +27,7 @@ export type Run = {
   readonly hidden: readonly string[];
   readonly moments: Moments;
   readonly zone: string;
-  readonly order: Order;
+  readonly order: TimeOrder;
   /** Aborted when another run begins or this one is cancelled. */
   readonly signal: AbortSignal;
   /** Number of parts being read. */
@@ -53,7 +52,7 @@ export type Search = {
   readonly zone: ReadonlySignal<string>;
   /** The zone chosen for this search; "" for the reader's own. */
   readonly chosenZone: Signal<string>;
-  readonly order: Signal<Order>;
+  readonly order: Signal<TimeOrder>;
   /** Classes to hide, separated by commas; {@link OWN_HIDING} for the reader's own choice. */
   readonly hide: Signal<string>;
   readonly run: ReadonlySignal<Run>;
@@ -95,7 +94,7 @@ export function createSearch({
 }: SearchOptions): Search & { follow: () => void } {
   const query = signal(STANDARD_QUERY);
   const range = signal(STANDARD_RANGE);
-  const order = signal<Order>("desc");
+  const order = signal<TimeOrder>("desc");
   const hide = signal(OWN_HIDING);
   const chosenZone = signal("");
   const zone = computed(() => chosenZone.value || ownZone.value);
@@ -123,7 +122,7 @@ export function createSearch({
       log,
       typed,
       ...withoutHidden(typed, hiding()),
-      moments: momentsOf(readAsk(typed), chosen, zone.peek(), now_ms),
+      moments: momentsOfQuery(readQuery(typed), chosen, zone.peek(), now_ms),
       zone: zone.peek(),
       order: order.peek(),
       signal: abort.signal,
@@ -203,9 +202,9 @@ function searchIn(parameters: ReadonlyMap<string, string>): string {
 function queryIn(parameters: ReadonlyMap<string, string>): string {
   const typed = parameters.get("q") ?? STANDARD_QUERY;
   const classes = (parameters.get("only") ?? "").split(",").filter(Boolean);
-  const ask = classes.length === 0 ? null : readAsk(typed);
-  if (ask === null || ask.query.table.name !== "events") return typed;
-  return withCondition(ask, writeSelection({ field: "class", isNot: false, choices: classes }));
+  const parsed = classes.length === 0 ? null : readQuery(typed);
+  if (parsed === null || parsed.query.table.name !== "events") return typed;
+  return withCondition(parsed, writeSelection({ field: "class", isNot: false, choices: classes }));
 }
 
 /** Sets the parameters of a search, omits its defaults, and removes the row of the previous one. */

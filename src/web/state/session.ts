@@ -1,9 +1,9 @@
 import { signal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 
-import { ApiFault } from "../api/client.ts";
-import type { Client } from "../api/client.ts";
-import type { Account } from "../api/types.ts";
+import { ApiFault } from "../parts/api/client.ts";
+import type { Client } from "../parts/api/client.ts";
+import type { Account } from "../parts/api/types.ts";
 
 /** `ended`: the session has ended since the page was opened; the page's content stays. */
 export type SessionState = "unknown" | "out" | "in" | "ended";
@@ -34,18 +34,18 @@ export function createSession(client: () => Client): Session {
     account,
     async open() {
       try {
-        enter((await client().ask<Account>("/1/session")).body);
+        enter((await client().request<Account>("/1/session")).body);
       } catch (error) {
         if (!(error instanceof ApiFault) || error.status !== 401) throw error;
         state.value = "out";
       }
     },
     async signIn(credentials) {
-      enter((await client().ask<Account>("/1/session", { method: "POST", json: credentials })).body);
+      enter((await client().request<Account>("/1/session", { method: "POST", json: credentials })).body);
     },
     async signOut() {
       try {
-        await client().ask("/1/session", { method: "DELETE" });
+        await client().request("/1/session", { method: "DELETE" });
       } catch (error) {
         if (!(error instanceof ApiFault) || error.status !== 401) throw error;
       }

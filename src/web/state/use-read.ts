@@ -2,11 +2,11 @@ import { useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { ApiFault } from "../api/client.ts";
+import { ApiFault } from "../parts/api/client.ts";
 import { readPart } from "./search.ts";
 import type { Run } from "./search.ts";
 
-export type Reading<Value> = {
+export type RunReading<Value> = {
   /** null until the first response. The last value stays while the next is awaited. */
   readonly value: Signal<Value | null>;
   /** When that value arrived, in milliseconds since the Unix epoch. */
@@ -31,7 +31,7 @@ export function useRead<Value>(
   read: () => Promise<Value | null>,
   causes: readonly unknown[] = [],
   isMain = false,
-): Reading<Value> {
+): RunReading<Value> {
   const value = useSignal<Value | null>(null);
   const at_ms = useSignal(0);
   const fault = useSignal<string | null>(null);

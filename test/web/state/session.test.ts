@@ -1,12 +1,12 @@
 import test from "ava";
 
-import type { Client } from "../../../src/web/api/client.ts";
+import type { Client } from "../../../src/web/parts/api/client.ts";
 import { createSession } from "../../../src/web/state/session.ts";
 
 test("a 401 of a request sent before the sign-in does not end the new session", async (t) => {
   const account = { email: "ann@example.org", admin: false, expires: "" };
   const client: Client = {
-    ask: () => Promise.resolve({ body: account, headers: new Headers(), took_ms: 1 } as never),
+    request: () => Promise.resolve({ body: account, headers: new Headers(), took_ms: 1 } as never),
     open: () => Promise.resolve(new Response()),
   };
   const session = createSession(() => client);

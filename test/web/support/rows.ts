@@ -1,5 +1,5 @@
-import { EMPTY_ROW } from "../../../src/web/list/row.ts";
-import type { EventRow } from "../../../src/web/list/row.ts";
+import { EMPTY_ROW } from "../../../src/web/parts/rows/row.ts";
+import type { EventRow } from "../../../src/web/parts/rows/row.ts";
 
 /** Returns an event id: the second of acceptance, and a number that makes it unique. */
 export function idOf(second: number, number = 0): string {

@@ -3,8 +3,8 @@ import type { StoredEvent } from "../../../src/events/event.ts";
 import type { EventId } from "../../../src/events/id.ts";
 import { planQuery } from "../../../src/query/planner.ts";
 import { UTC } from "../../../src/query/zone.ts";
-import type { ReadPage } from "../../../src/web/list/paged-rows.ts";
-import type { EventRow } from "../../../src/web/list/row.ts";
+import type { ReadPage } from "../../../src/web/parts/rows/paged-rows.ts";
+import type { EventRow } from "../../../src/web/parts/rows/row.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 
 const LOG = parseLogKey("shop")!;

@@ -1,4 +1,0 @@
-import type { App } from "../app.ts";
-
-/** The properties of every settings pane. */
-export type PartProperties = { readonly app: App; readonly log: string };
