@@ -1,15 +1,17 @@
+import { XML_FIELD_NAMES } from "../events/field-order.ts";
+import type { EventField } from "../events/field-order.ts";
 import { parseAttributes, textsOfAttribute } from "../events/attributes.ts";
 import type { EventRow } from "../events/event.ts";
 import { levelOfTags } from "../events/level.ts";
 import type { EventId } from "../events/id.ts";
-import { EVENT_SCHEMA, XML_FIELD_NAMES } from "../events/schema.ts";
+import { EVENT_SCHEMA } from "../events/schema.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
 import type { LongList } from "../http/streamed-list.ts";
 import { renderElement, renderNamedTexts } from "../http/xml.ts";
 import type { XmlValue } from "../http/xml.ts";
 import { readFlag } from "../query/parameters.ts";
 import { isAttribute } from "../query/plan.ts";
-import type { AttributeField, EventColumn, EventField } from "../query/plan.ts";
+import type { AttributeField, EventColumn } from "../query/plan.ts";
 import type { Annotations } from "../store/store.ts";
 import { pick } from "./view.ts";
 

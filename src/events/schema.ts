@@ -7,8 +7,6 @@
 export type FieldSchema = {
   /** Longest posted value in characters, by default and at most; null if its length is not bounded. */
   readonly length: readonly [standard: number, highest: number] | null;
-  /** Whether producers post it; the service computes the others. */
-  readonly isPosted: boolean;
   /** Its type in queries, see {@link FieldType}. */
   readonly type: FieldType;
   /** Whether results can be sorted by it. */
@@ -31,9 +29,9 @@ export type FieldSchema = {
  */
 export type FieldType = "text" | "number" | "date" | "searched" | "place" | "level" | "annotation";
 
-const SERVICE = { length: null, isPosted: false, isShown: true } as const;
-const COLUMN = { ...SERVICE, isShown: false } as const;
-const PRODUCER = { isPosted: true, isShown: true } as const;
+const UNBOUNDED = { length: null, isShown: true } as const;
+const COLUMN = { ...UNBOUNDED, isShown: false } as const;
+const POSTED = { isShown: true } as const;
 const NUMBER = { type: "number", sorts: true, groups: true } as const;
 const ALONE = { sorts: false, groups: false } as const;
 const TEXT = { type: "text", sorts: true, groups: true } as const;
@@ -41,75 +39,31 @@ const UNSORTED = { ...TEXT, sorts: false } as const;
 
 // prettier-ignore
 export const EVENT_SCHEMA = {
-  id:        { ...SERVICE, type: "text", sorts: true, groups: false, report: null },
-  created:   { ...PRODUCER, length: null, type: "date", sorts: true, groups: false, report: "count" },
-  text:      { ...PRODUCER, ...TEXT, length: [8_000, 8_000], report: "count" },
-  link:      { ...PRODUCER, ...TEXT, length: [2_000, 8_000], report: "values" },
-  hash:      { ...SERVICE, ...UNSORTED, report: null },
+  id:        { ...UNBOUNDED, type: "text", sorts: true, groups: false, report: null },
+  created:   { ...UNBOUNDED, type: "date", sorts: true, groups: false, report: "count" },
+  text:      { ...POSTED, ...TEXT, length: [8_000, 8_000], report: "count" },
+  link:      { ...POSTED, ...TEXT, length: [2_000, 8_000], report: "values" },
+  hash:      { ...UNBOUNDED, ...UNSORTED, report: null },
   pattern:   { ...COLUMN, ...TEXT, report: "values" },
-  tags:      { ...PRODUCER, ...UNSORTED, length: [1_000, 2_000], report: "values" },
-  source:    { ...PRODUCER, ...TEXT, length: [200, 2_000], report: "values" },
-  log:       { ...SERVICE, ...TEXT, report: null },
-  class:     { ...SERVICE, ...TEXT, report: "values" },
+  tags:      { ...POSTED, ...UNSORTED, length: [1_000, 2_000], report: "values" },
+  source:    { ...POSTED, ...TEXT, length: [200, 2_000], report: "values" },
+  log:       { ...UNBOUNDED, ...TEXT, report: null },
+  class:     { ...UNBOUNDED, ...TEXT, report: "values" },
   level:     { ...COLUMN, type: "level", sorts: true, groups: false, report: null },
-  data:      { ...PRODUCER, length: [65_536, 65_536], ...ALONE, type: "searched", report: "count" },
-  geo:       { ...PRODUCER, length: [30, 300], type: "place", ...ALONE, report: "count" },
-  user:      { ...PRODUCER, ...TEXT, length: [200, 2_000], report: "values" },
-  value:     { ...PRODUCER, length: [30, 300], ...NUMBER, report: "values" },
+  data:      { ...POSTED, length: [65_536, 65_536], ...ALONE, type: "searched", report: "count" },
+  geo:       { ...POSTED, length: [30, 300], type: "place", ...ALONE, report: "count" },
+  user:      { ...POSTED, ...TEXT, length: [200, 2_000], report: "values" },
+  value:     { ...POSTED, length: [30, 300], ...NUMBER, report: "values" },
   /** The class filter that assigned the class, which has the same key. */
-  filter:    { ...SERVICE, type: "text", ...ALONE, report: null },
-  bookmarks: { ...SERVICE, type: "annotation", ...ALONE, report: null },
-  alerts:    { ...SERVICE, type: "annotation", ...ALONE, report: null },
+  filter:    { ...UNBOUNDED, type: "text", ...ALONE, report: null },
+  bookmarks: { ...UNBOUNDED, type: "annotation", ...ALONE, report: null },
+  alerts:    { ...UNBOUNDED, type: "annotation", ...ALONE, report: null },
 } as const satisfies Readonly<Record<string, FieldSchema>>;
 
 type Schema = typeof EVENT_SCHEMA;
 
 /** Name of a field of an event. */
 export type FieldName = keyof Schema;
-
-/** The names of all fields, in the order of JSON, exports and reports. */
-export const FIELD_NAMES = [
-  "id",
-  "created",
-  "text",
-  "link",
-  "hash",
-  "tags",
-  "source",
-  "log",
-  "class",
-  "data",
-  "geo",
-  "value",
-  "user",
-  "filter",
-  "bookmarks",
-  "alerts",
-  "pattern",
-  "level",
-] as const satisfies readonly FieldName[];
-
-/** The same, in the order of XML. */
-export const XML_FIELD_NAMES = [
-  "id",
-  "text",
-  "link",
-  "hash",
-  "tags",
-  "source",
-  "log",
-  "user",
-  "data",
-  "created",
-  "class",
-  "geo",
-  "value",
-  "filter",
-  "bookmarks",
-  "alerts",
-  "pattern",
-  "level",
-] as const satisfies readonly FieldName[];
 
 /** Names of the fields with some facts, such as `FieldsWith<{ sorts: true }>`. */
 export type FieldsWith<Facts> = { [Name in FieldName]: Schema[Name] extends Facts ? Name : never }[FieldName];
@@ -123,11 +77,10 @@ export function fieldsWith<const Facts extends Partial<FieldSchema>>(facts: Fact
   return Object.freeze(names.filter(has)) as readonly FieldsWith<Facts>[];
 }
 
-// What derives from the table is marked pure, so that bundles of the page omit what they do not use.
 /** Name of a posted field whose length is bounded. */
 export type BoundedField = Exclude<FieldName, FieldsWith<{ length: null }>>;
 
 /** The names of the posted fields whose length is bounded. */
-export const BOUNDED_FIELDS = /* @__PURE__ */ FIELD_NAMES.filter(
+export const BOUNDED_FIELDS = /* @__PURE__ */ (Object.keys(EVENT_SCHEMA) as FieldName[]).filter(
   (name): name is BoundedField => EVENT_SCHEMA[name].length !== null,
 );

@@ -3,7 +3,8 @@ import type { LoggiaError } from "../errors.ts";
 import { equalsAttribute } from "./attributes.ts";
 import { readDate } from "./dates.ts";
 import { queryFault } from "./fault.ts";
-import { canonical, fieldsOf, unknownField } from "./fields.ts";
+import { fieldsSentence, unknownField } from "./field-faults.ts";
+import { canonical } from "./fields.ts";
 import type { FieldInfo, Table } from "./fields.ts";
 import { compareLevel, LEVEL_CHOICES, rankOfLevel } from "./levels.ts";
 import { planNear, planWithin } from "./places.ts";
@@ -249,7 +250,7 @@ function lookUpAttribute<Field extends string>(
   field: AttributeField,
 ): FieldInfo<Field> {
   if (table.attribute !== null) return { type: "attribute", field: table.attribute(field) };
-  throw queryFault(text, span, `${table.name} have no attributes`, fieldsOf(table.name));
+  throw queryFault(text, span, `${table.name} have no attributes`, fieldsSentence(table.name));
 }
 
 function notInConditions(context: { readonly text: string }, name: Name): LoggiaError {

@@ -1,9 +1,10 @@
+import { EVENT_FIELDS, FIELD_NAMES } from "../events/field-order.ts";
 import type { LoggiaError } from "../errors.ts";
-import { FIELD_NAMES } from "../events/schema.ts";
 import { attributeNote, didYouMean, oneOf, queryFault } from "./fault.ts";
-import { GROUP_FIELDS, SORT_FIELDS, canonical, unknownField } from "./fields.ts";
+import { unknownField } from "./field-faults.ts";
+import { GROUP_FIELDS, SORT_FIELDS, canonical } from "./fields.ts";
 import { isAggregate } from "./grouped.ts";
-import { EVENT_FIELDS, isAttribute } from "./plan.ts";
+import { isAttribute } from "./plan.ts";
 import type { AttributeField, EventColumn, GroupField, SortField } from "./plan.ts";
 import type { Column, Name, Term } from "./syntax.ts";
 

@@ -1,9 +1,5 @@
-import type { LoggiaError } from "../errors.ts";
-import { EVENT_SCHEMA, FIELD_NAMES, fieldsWith } from "../events/schema.ts";
-import { attributeNote, didYouMean, oneOf, queryFault } from "./fault.ts";
+import { EVENT_SCHEMA, fieldsWith } from "../events/schema.ts";
 import type { AttributeField, ConditionField, UserField } from "./plan.ts";
-import { USER_FIELDS, isAttribute } from "./plan.ts";
-import type { Name } from "./syntax.ts";
 
 /** Type of a field, and its name in plans. */
 export type FieldInfo<Field extends string> =
@@ -56,23 +52,4 @@ export const GROUP_FIELDS = /* @__PURE__ */ fieldsWith({ groups: true });
 export function canonical(name: string): string {
   const lower = name.toLowerCase();
   return lower === "tag" ? "tags" : lower;
-}
-
-/** Returns "The fields of events are …". */
-export function fieldsOf(table: "events" | "users"): string {
-  const names = table === "events" ? FIELD_NAMES : USER_FIELDS;
-  return `The fields of ${table} are ${oneOf(names).replace(/ or (\w+)$/, " and $1")}.`;
-}
-
-/** Returns the fault of a name that is not a field of the table. */
-export function unknownField(
-  text: string,
-  table: "events" | "users",
-  name: Name,
-  candidates: readonly string[],
-): LoggiaError {
-  if (isAttribute(name.text)) return queryFault(text, name.span, `${table} have no attributes`, fieldsOf(table));
-  const what = `${table} have no field "${name.text}"`;
-  const fields = table === "events" ? `${fieldsOf(table)} ${attributeNote(name.text)}` : fieldsOf(table);
-  return queryFault(text, name.span, what, didYouMean(name.text, candidates) ?? fields);
 }

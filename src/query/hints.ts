@@ -1,8 +1,8 @@
+import { EVENT_FIELDS } from "../events/field-order.ts";
 import { shorten } from "../events/quote.ts";
 import { wellFormed } from "../events/text.ts";
 import { nearest } from "./fault.ts";
 import { writeAttribute } from "./lexer.ts";
-import { EVENT_FIELDS } from "./plan.ts";
 
 /** Parameters that every route accepts; browser libraries add `_` to bypass caches. */
 const COMMON = ["fmt", "callback", "apikey"] as const;

@@ -1,6 +1,5 @@
 import type { LogKey, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
-import { EVENT_SCHEMA, FIELD_NAMES } from "../events/schema.ts";
 import type { FieldName, FieldsWith } from "../events/schema.ts";
 import type { Zone } from "./zone.ts";
 
@@ -149,12 +148,6 @@ export type HavingCondition =
   | { readonly kind: "not"; readonly condition: HavingCondition }
   | { readonly kind: "compare"; readonly aggregate: number; readonly op: ComparisonOp; readonly value: number }
   | { readonly kind: "absent"; readonly aggregate: number };
-
-/** The fields of an event that are shown by default, in the order of all output formats. */
-export const EVENT_FIELDS = /* @__PURE__ */ FIELD_NAMES.filter(
-  (name): name is EventField => EVENT_SCHEMA[name].isShown,
-);
-export type EventField = FieldsWith<{ isShown: true }>;
 
 /** A column of a list. `attributes` stands for all attributes. */
 export type EventColumn = FieldName | "attributes" | AttributeField;

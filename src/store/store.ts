@@ -1,7 +1,8 @@
+import { FIELD_NAMES } from "../events/field-order.ts";
 import type { Deletion } from "../events/deletion.ts";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
-import { EVENT_SCHEMA, FIELD_NAMES } from "../events/schema.ts";
+import { EVENT_SCHEMA } from "../events/schema.ts";
 import type { FieldName, FieldsWith } from "../events/schema.ts";
 import type { Visit } from "../events/visit.ts";
 import type { Position } from "../bus/bus.ts";

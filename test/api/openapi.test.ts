@@ -6,10 +6,11 @@ import { describeApi } from "../../src/api/openapi/document.ts";
 import { POSTING_ENDPOINTS } from "../../src/api/openapi/posting.ts";
 import * as answers from "../../src/api/schemas/answers.ts";
 import { ListQuery, LqlQuery } from "../../src/api/schemas/inputs.ts";
+import { EVENT_FIELDS } from "../../src/events/field-order.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { planFilters } from "../../src/query/filters.ts";
-import { AGGREGATE_FIELDS, EVENT_FIELDS, USER_FIELDS } from "../../src/query/plan.ts";
+import { AGGREGATE_FIELDS, USER_FIELDS } from "../../src/query/plan.ts";
 import { parseZone } from "../../src/query/zone.ts";
 import { serviceOf } from "../support/service.ts";
 

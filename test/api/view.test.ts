@@ -1,13 +1,13 @@
 import test from "ava";
 import * as fc from "fast-check";
 
+import { EVENT_FIELDS } from "../../src/events/field-order.ts";
 import { showGroups } from "../../src/api/groups/view.ts";
 import { eventAsJson, listEvents, PLAIN } from "../../src/api/event-view.ts";
 import { formatNumber } from "../../src/api/view.ts";
 import { MORNING, event as stored, groupPlan, newLog, newUser, row } from "../contract/store-fixture.ts";
 import { writeLong } from "../../src/http/streamed-list.ts";
 import type { LongList } from "../../src/http/streamed-list.ts";
-import { EVENT_FIELDS } from "../../src/query/plan.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 
 for (const [number, expected] of [

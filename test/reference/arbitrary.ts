@@ -1,12 +1,13 @@
 import * as fc from "fast-check";
 
+import { EVENT_FIELDS } from "../../src/events/field-order.ts";
 import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
 import { fold } from "../../src/events/text.ts";
 import type { Geo, LogKey, StoredEvent } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Condition, ListPlan, NumberField, SortField, TextField } from "../../src/query/plan.ts";
-import { EVENT_FIELDS, EVERYTHING } from "../../src/query/plan.ts";
+import { EVERYTHING } from "../../src/query/plan.ts";
 import { fixedZone, parseZone } from "../../src/query/zone.ts";
 import { attributeConditions, attributeFields, attributes } from "./arbitrary-attributes.ts";
 import { CHARACTERS_IN_DISPUTE, expressions } from "./expressions.ts";

@@ -1,11 +1,11 @@
 import { LoggiaError } from "../../errors.ts";
+import { EVENT_FIELDS } from "../../events/field-order.ts";
 import type { EventRow, Geo } from "../../events/event.ts";
 import { levelOfTags } from "../../events/level.ts";
 import { firstIdAt } from "../../events/id.ts";
 import { momentAsIso } from "../../http/moment.ts";
 import { afterEvent, supportsKeyset } from "../../query/keyset.ts";
 import type { FieldSortKey } from "../../query/keyset.ts";
-import { EVENT_FIELDS } from "../../query/plan.ts";
 import type { Condition, EventColumn, ListPlan } from "../../query/plan.ts";
 import type { Annotations, Store } from "../../store/store.ts";
 import { attributeColumns, eventAsJson, eventAsXml, restOfEvent } from "../event-view.ts";

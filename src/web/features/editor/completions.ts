@@ -1,6 +1,6 @@
+import { FIELD_NAMES } from "../../../events/field-order.ts";
 import { LEVELS } from "../../../events/level.ts";
 import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS } from "../../../query/fields.ts";
-import { FIELD_NAMES } from "../../../events/schema.ts";
 import type { Span } from "../../../query/syntax.ts";
 import { writeField, writeString, writeValue } from "../../parts/query/print.ts";
 import { countWithNoun } from "../../parts/text/numbers.ts";
