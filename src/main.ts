@@ -36,6 +36,7 @@ import { createPostListener } from "./ingest/posting/listener.ts";
 import { previewHook } from "./ingest/protocols/hooks/preview.ts";
 import type { Settings } from "./settings.ts";
 import type { Address } from "./settings/values.ts";
+import { requireFreeAddresses } from "./start/addresses.ts";
 import { type Connections, shareConnections } from "./start/connections.ts";
 import { startFirstRecords } from "./start/first-records.ts";
 import { openReadWatermark } from "./start/read-watermark.ts";
@@ -108,6 +109,7 @@ export async function startLoggia(
     await decisions.poll();
     // What can fail comes before the first secrets are shown.
     const locating = await openGeoipFile(settings, log, closing);
+    await requireFreeAddresses(settings);
     const first = await startFirstRecords(ports.catalog, settings, { ...watch, continuity, show, log, closing });
     const done: Promise<void>[] = [];
     const { roles } = settings;

@@ -1,3 +1,7 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import test from "ava";
 
 import { KINDS } from "./support/engine-kinds.ts";
@@ -35,6 +39,28 @@ test("a port in use stops startup with one line and leaves nothing open", async 
   );
   const again = await startService({ ...environment, LOGGIA_POST: "127.0.0.1:0" });
   await again.close();
+  t.not(again.first, null, "the first start creates its records once it can listen");
+});
+
+test("a port in use of any listener stops the first start before it creates records", async (t) => {
+  const tcp = createServer().listen(0, "127.0.0.1");
+  const udp = createSocket("udp4").bind(0, "127.0.0.1");
+  await Promise.all([once(tcp, "listening"), once(udp, "listening")]);
+  t.teardown(() => {
+    tcp.close();
+    udp.close();
+  });
+  const environment = environmentOf("embedded", temporaryFolder(t));
+  const taken = [`tcp://127.0.0.1:${(tcp.address() as AddressInfo).port}`, `udp://127.0.0.1:${udp.address().port}`];
+  for (const address of taken) {
+    await t.throwsAsync(() => startService({ ...environment, LOGGIA_SYSLOG: `${address}/${LOG}` }), {
+      name: "StartError",
+      message: /^syslog can't listen on .*another process listens there; LOGGIA_SYSLOG sets another address$/,
+    });
+  }
+  const again = await startService(environment);
+  await again.close();
+  t.not(again.first, null);
 });
 
 test("a folder of a running service is refused in one line", async (t) => {

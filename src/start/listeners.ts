@@ -114,7 +114,8 @@ type ProtocolSockets = {
   readonly sockets: readonly SocketSettings[];
 };
 
-function socketsOf(listeners: ListenerSettings): readonly ProtocolSockets[] {
+/** Returns the sockets of all protocols. */
+export function socketsOf(listeners: ListenerSettings): readonly ProtocolSockets[] {
   return PROTOCOLS.flatMap(({ name, sockets: protocol }) =>
     protocol === undefined ? [] : [{ name, protocol, sockets: listeners[name] ?? [] }],
   );
