@@ -325,6 +325,20 @@ export type UsersPage = { readonly rows: readonly TrackedUser[]; readonly total:
 export const LISTED_FIELDS = FIELD_NAMES.filter((name): name is ListedField => EVENT_SCHEMA[name].report !== null);
 /** A field whose events, or values, are listed. */
 export type ListedField = Exclude<FieldName, FieldsWith<{ report: null }>>;
+/** A field whose values are listed. */
+export type FieldWithValues = FieldsWith<{ report: "values" }>;
+
+/** Returns whether the values of a field are listed. */
+export function hasListedValues(field: ListedField): field is FieldWithValues {
+  return EVENT_SCHEMA[field].report === "values";
+}
+
+/** Returns the kind of a field's values in {@link FieldSummary}. */
+export function kindOfField(field: ListedField): FieldSummary["kind"] {
+  const { type } = EVENT_SCHEMA[field];
+  if (type === "date") return "time";
+  return type === "place" || type === "number" ? type : "text";
+}
 
 /** Most attributes of a log that are listed, unless a store is opened with another number. */
 export const MAX_LISTED_ATTRIBUTES = 10_000;

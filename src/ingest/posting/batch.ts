@@ -13,13 +13,14 @@ import type { Steps, Pending } from "../kit/steps.ts";
 import { filledLinesOf, lineOfBytes } from "../kit/text-lines.ts";
 import { KEPT_BYTES, readOnly, readValue as readJsonValue } from "../kit/long-json.ts";
 import { isPending, runSteps } from "../kit/steps.ts";
-import { bad, isWritable, JSON_FIELDS, readItem } from "./json-event.ts";
+import { bad, isWritable, readItem } from "./json-event.ts";
 import { KeyMask } from "./key-mask.ts";
 import { claimedTime, readCreated } from "../append/created.ts";
 import type { CreatedRange } from "../append/created.ts";
 import { readAttributes } from "./attributes.ts";
 import { withErrorEvents } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
+import { POSTED_FIELDS } from "./validated-event.ts";
 
 /** Form of events in JSON: one object per line, one array of objects, or one object. */
 export type BatchForm = "lines" | "array" | "object";
@@ -182,7 +183,7 @@ class BatchReader {
     if (!isCut || bytes[0] !== OPEN) return this.#masked(this.#read(value));
     // Other members may have any length, as they are ignored.
     const scanner = new JsonScanner(bytes);
-    const { starts } = yield* scanner.membersOf(0, JSON_FIELDS);
+    const { starts } = yield* scanner.membersOf(0, POSTED_FIELDS);
     const fields: Record<string, unknown> = {};
     const cut = new Set<string>();
     for (const [name, start] of Object.entries(starts)) {

@@ -10,20 +10,6 @@ import type { CreatedRange } from "../append/created.ts";
 import { isKeyField } from "./key-mask.ts";
 import { checkLength, readGeo, readValue } from "./validated-event.ts";
 
-/** Fields of an event in JSON. */
-export const JSON_FIELDS = [
-  "text",
-  "link",
-  "source",
-  "user",
-  "tags",
-  "value",
-  "geo",
-  "data",
-  "created",
-  "attributes",
-] as const;
-
 /** Names of fields that are too long to be read as a whole. */
 export type CutFields = ReadonlySet<string>;
 const NOTHING_CUT: CutFields = new Set();

@@ -47,7 +47,7 @@ import { KeyMask } from "./key-mask.ts";
 import {
   describeForm,
   errorEvent,
-  EVENT_FIELDS,
+  POSTED_FIELDS,
   hasEventField,
   validateEvent,
   withoutKeys,
@@ -276,7 +276,7 @@ function idOf({ first, items }: BatchOutcome): string {
  */
 function parametersOf(method: string | undefined, table: "events" | "users"): readonly string[] {
   if (method !== "GET") return [];
-  return table === "users" ? VISIT_FIELDS : EVENT_FIELDS;
+  return table === "users" ? VISIT_FIELDS : POSTED_FIELDS;
 }
 
 function readPath(route: RegExpExecArray | null): { key: string; table: "events" | "users" } {

@@ -3,6 +3,8 @@ import { isIPv4 } from "node:net";
 import { numberOf } from "../../events/attributes.ts";
 import type { Geo } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
+import { BOUNDED_FIELDS } from "../../events/schema.ts";
+import type { BoundedField } from "../../events/schema.ts";
 import { splitTags } from "../../events/tags.ts";
 import { characters, isWithinPair, wellFormed } from "../../events/text.ts";
 import { PAIR_PREFIX, readFormAttributes } from "./attributes.ts";
@@ -24,9 +26,8 @@ export type Fields = { get(name: string): string | null | undefined };
 
 /** Names of form fields; other text, such as JSON, has other characters where a name would be. */
 const FIELD_NAME = /^[\w.@ -]*$/;
-const LIMITED = ["text", "link", "source", "user", "tags", "value", "geo", "data"] as const;
-/** Fields of the form. */
-export const EVENT_FIELDS = [...LIMITED, "created", "attributes"] as const;
+/** Fields of an event that producers post, in a form or as JSON. */
+export const POSTED_FIELDS = [...BOUNDED_FIELDS, "created", "attributes"] as const;
 
 /**
  * Validates a posted form. Every fault is reported, not only the first.
@@ -38,7 +39,7 @@ export function validateEvent(
   createdRangeOf: () => CreatedRange,
 ): EventValidation {
   const faults: string[] = [];
-  const given = (name: (typeof LIMITED)[number]): string => readField(fields, name, limits, faults);
+  const given = (name: BoundedField): string => readField(fields, name, limits, faults);
   const text = given("text");
   const link = given("link");
   const source = given("source");
@@ -60,7 +61,7 @@ export function validateEvent(
 
 /** Returns whether a form has an event field. A body without any is probably not a form. */
 export function hasEventField(form: URLSearchParams): boolean {
-  return EVENT_FIELDS.some((name) => form.has(name)) || [...form.keys()].some((name) => name.startsWith(PAIR_PREFIX));
+  return POSTED_FIELDS.some((name) => form.has(name)) || [...form.keys()].some((name) => name.startsWith(PAIR_PREFIX));
 }
 
 /** Returns the text of a field, "" if it is absent. Adds a fault if it is too long. */

@@ -1,7 +1,7 @@
 import type { AttributeField, Condition, GroupPlan } from "../../../query/plan.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import { MAX_LISTED_VALUES } from "../../store.ts";
-import type { FieldsQuery, LISTED_FIELDS } from "../../store.ts";
+import type { FieldsQuery, FieldWithValues, ListedField } from "../../store.ts";
 import { plainText } from "../database/attributes.ts";
 import { Binder } from "./binder.ts";
 import { filter } from "./compile.ts";
@@ -12,14 +12,6 @@ import type { Key } from "./key.ts";
 import { groupsByTags } from "./tags.ts";
 import type { Statement } from "../database/run-statement.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
-
-export type ListedField = (typeof LISTED_FIELDS)[number];
-type FieldWithValues = Exclude<ListedField, "created" | "text" | "data" | "geo">;
-
-/** Returns whether the values of a field are listed. */
-export function hasValues(field: ListedField): field is FieldWithValues {
-  return field !== "created" && field !== "text" && field !== "data" && field !== "geo";
-}
 
 const IS_THERE: Record<ListedField, string> = {
   created: "true",

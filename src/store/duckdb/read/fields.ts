@@ -5,8 +5,8 @@ import { compareCodePoints } from "../../../events/text.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { AttributeField } from "../../../query/plan.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
-import { LISTED_FIELDS, MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
-import type { FieldsAnswer, FieldsQuery, FieldSummary } from "../../store.ts";
+import { hasListedValues, kindOfField, LISTED_FIELDS, MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
+import type { FieldsAnswer, FieldsQuery, FieldSummary, ListedField } from "../../store.ts";
 import { queryRows, runStatement } from "../database/run-statement.ts";
 import type { Row, Statement } from "../database/run-statement.ts";
 import {
@@ -17,10 +17,8 @@ import {
   compileTop,
   compileTopListed,
   DROP_LISTED,
-  hasValues,
   SELECT_LISTED,
 } from "../compile/fields.ts";
-import type { ListedField } from "../compile/fields.ts";
 import { transaction } from "../database/transaction.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
@@ -86,7 +84,7 @@ class FieldsReader {
     const fields: FieldSummary[] = [];
     for (const [i, name] of named.entries()) {
       const count = numbers[i]!;
-      if (count > 0) fields.push({ name, kind: kindOf(name), count, values: await this.#top(name) });
+      if (count > 0) fields.push({ name, kind: kindOfField(name), count, values: await this.#top(name) });
     }
     const values = await this.#valuesOf(attributes, mayHaveOthers);
     if (mayHaveOthers) for (const statement of DROP_LISTED) await this.#connection.run(statement);
@@ -95,7 +93,7 @@ class FieldsReader {
       fields.push({ name, kind: kindOfValues(kinds), count, values: values.get(name) ?? [] });
     }
     const isWithout = ({ name, values }: FieldSummary): boolean =>
-      values.length === 0 && (name.startsWith("@") || hasValues(name as ListedField));
+      values.length === 0 && (name.startsWith("@") || hasListedValues(name as ListedField));
     return {
       fields,
       unlisted: withoutColumns + columned - attributes.length,
@@ -150,7 +148,7 @@ class FieldsReader {
 
   /** Returns the most frequent values; none if the field has no values or there is no room. */
   async #top(field: ListedField | AttributeField): Promise<Value[]> {
-    if (this.#question.values === 0 || this.#room <= 0 || !(isAttribute(field) || hasValues(field))) return [];
+    if (this.#question.values === 0 || this.#room <= 0 || !(isAttribute(field) || hasListedValues(field))) return [];
     const { statement, key } = compileTop(this.#question, field, this.#schema);
     const rows = await this.#rows(statement);
     const values = rows.map((row) => ({ value: String(key.read(row)), count: Number(row.at(-1)) }));
@@ -180,12 +178,6 @@ function summariesOf(
     });
   }
   return found;
-}
-
-function kindOf(field: ListedField): FieldSummary["kind"] {
-  if (field === "created") return "time";
-  if (field === "geo") return "place";
-  return field === "value" ? "number" : "text";
 }
 
 function kindOfValues({

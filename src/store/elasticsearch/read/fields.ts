@@ -3,8 +3,8 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 import type { LogKey } from "../../../events/event.ts";
 import { compareCodePoints } from "../../../events/text.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
-import { LISTED_FIELDS } from "../../store.ts";
-import type { FieldsAnswer, FieldsQuery, FieldSummary } from "../../store.ts";
+import { hasListedValues, kindOfField, LISTED_FIELDS } from "../../store.ts";
+import type { FieldsAnswer, FieldsQuery, FieldSummary, ListedField } from "../../store.ts";
 import { ATTRIBUTE_PATHS, columnOf, keyOf, kindTermsOf, nameOf, readKindTerm } from "../documents/attributes.ts";
 import type { ValueKind } from "../documents/attributes.ts";
 import type { Names } from "../documents/mapping.ts";
@@ -15,7 +15,6 @@ import { searcherOf, totalOf, withPointInTime } from "../client/scan.ts";
 import type { Aggregate, Searcher } from "../client/scan.ts";
 
 type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
-type Field = (typeof LISTED_FIELDS)[number];
 
 /** Columns up to which their existence is not checked. */
 const FEW_COLUMNS = 32;
@@ -31,7 +30,7 @@ const MOST_REST = 50_000;
 const PREFIX_LENGTH = 900;
 
 /** Queries for events that have a field. Every text has a pattern. */
-const PRESENT: Record<Field, Query> = {
+const PRESENT: Record<ListedField, Query> = {
   created: { match_all: {} },
   text: { exists: { field: "folded.text" } },
   link: { exists: { field: "folded.link" } },
@@ -44,8 +43,6 @@ const PRESENT: Record<Field, Query> = {
   user: { exists: { field: "folded.user" } },
   pattern: { exists: { field: "folded.pattern" } },
 };
-const KINDS: Partial<Record<Field, FieldSummary["kind"]>> = { created: "time", geo: "place", value: "number" };
-const WITHOUT_VALUES: ReadonlySet<Field> = new Set(["created", "text", "data", "geo"]);
 
 /** A field that events have, with the column of its values, or null if values are not shown. */
 type Listed = Omit<FieldSummary, "values"> & { readonly column: string | null };
@@ -119,7 +116,7 @@ async function listedFields(search: Searcher, query: Query, prefix: string): Pro
   return listed.flatMap((name) => {
     const count = aggregations?.[name]?.doc_count ?? 0;
     if (count === 0) return [];
-    return { name, kind: KINDS[name] ?? "text", count, column: WITHOUT_VALUES.has(name) ? null : name };
+    return { name, kind: kindOfField(name), count, column: hasListedValues(name) ? name : null };
   });
 }
 
