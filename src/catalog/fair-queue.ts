@@ -27,7 +27,7 @@ const MAX_EARLY_PER_ACCOUNT = 3;
  * Early checks serve existing accounts, fewest failures first, so requests with invented accounts
  * delay no others. A correct password succeeds at once. Any other keeps its turn among the unknown
  * requesters, so neither responses nor timing reveal which accounts exist.
- * `docs/decisions/0042-early-checks.md`
+ * `docs/decisions/0042-sign-in-rate-limits-let-existing-accounts-through.md`
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;

@@ -40,7 +40,7 @@ const CREDENTIALS_PER_CONNECTION = 8;
 /**
  * Counts wrong credentials and returns when the next one may be tried. The answer depends on the
  * peer and the account, never on whether the credential is right, except on a connection where it
- * was right before. See `docs/decisions/0030-guesses.md`.
+ * was right before. See `docs/decisions/0030-password-guesses-are-counted-by-address-and-account.md`.
  */
 export class Guesses {
   readonly #now: () => number;

@@ -1,9 +1,6 @@
-import { FIELD_NAMES } from "../events/field-order.ts";
 import type { Deletion } from "../events/deletion.ts";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
-import { EVENT_SCHEMA } from "../events/schema.ts";
-import type { FieldName, FieldsWith } from "../events/schema.ts";
 import type { Visit } from "../events/visit.ts";
 import type { Position } from "../bus/bus.ts";
 import type { GroupPlan, ListPlan, RecordSource, UsersPlan } from "../query/plan.ts";
@@ -68,7 +65,7 @@ export type Store = AsyncDisposable & {
   /**
    * Returns the fields of a log's events and their most frequent attributes, at most
    * {@link MAX_LISTED_ATTRIBUTES}, exact over the range. Fields precede, in the order of
-   * {@link LISTED_FIELDS}; attributes follow by code point of their names. Fields that no event of
+   * `LISTED_FIELDS`; attributes follow by code point of their names. Fields that no event of
    * the range has are omitted. A log may have any number of attributes: the store counts them in
    * its own bounded memory and returns no more than these.
    */
@@ -320,25 +317,6 @@ export type TrackedUser = {
 };
 
 export type UsersPage = { readonly rows: readonly TrackedUser[]; readonly total: number };
-
-/** The fields of an event that {@link Store.fields} lists. */
-export const LISTED_FIELDS = FIELD_NAMES.filter((name): name is ListedField => EVENT_SCHEMA[name].report !== null);
-/** A field whose events, or values, are listed. */
-export type ListedField = Exclude<FieldName, FieldsWith<{ report: null }>>;
-/** A field whose values are listed. */
-export type FieldWithValues = FieldsWith<{ report: "values" }>;
-
-/** Returns whether the values of a field are listed. */
-export function hasListedValues(field: ListedField): field is FieldWithValues {
-  return EVENT_SCHEMA[field].report === "values";
-}
-
-/** Returns the kind of a field's values in {@link FieldSummary}. */
-export function kindOfField(field: ListedField): FieldSummary["kind"] {
-  const { type } = EVENT_SCHEMA[field];
-  if (type === "date") return "time";
-  return type === "place" || type === "number" ? type : "text";
-}
 
 /** Most attributes of a log that are listed, unless a store is opened with another number. */
 export const MAX_LISTED_ATTRIBUTES = 10_000;

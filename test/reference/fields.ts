@@ -2,7 +2,7 @@ import { numberOfValue, parseAttributes, valuesOfAttribute } from "../../src/eve
 import type { AttributeValue } from "../../src/events/attributes.ts";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { compareCodePoints } from "../../src/events/text.ts";
-import { LISTED_FIELDS } from "../../src/store/store.ts";
+import { LISTED_FIELDS } from "../../src/store/listed-fields.ts";
 import type { FieldSummary, FieldsQuery } from "../../src/store/store.ts";
 
 type Listed = (typeof LISTED_FIELDS)[number];

@@ -48,7 +48,7 @@ export type ElasticsearchDocuments = Documents & {
  *
  * Requests address the index by an alias of this index alone. By index name, the first write after
  * a loss would create an empty index, and the process would continue with its copy in memory.
- * docs/decisions/0038-an-index-by-an-alias-of-its-own.md
+ * docs/decisions/0038-each-elasticsearch-index-is-addressed-by-its-own-alias.md
  *
  * @param options.name suffix of the index name (`catalog`)
  * @param options.replicas replicas of a new index. Default: one if the cluster has a second node

@@ -1,7 +1,8 @@
 import type { AttributeField, Condition, GroupPlan } from "../../../query/plan.ts";
 import { isAttribute } from "../../../query/plan.ts";
+import type { FieldWithValues, ListedField } from "../../listed-fields.ts";
 import { MAX_LISTED_VALUES } from "../../store.ts";
-import type { FieldsQuery, FieldWithValues, ListedField } from "../../store.ts";
+import type { FieldsQuery } from "../../store.ts";
 import { plainText } from "../database/attributes.ts";
 import { Binder } from "./binder.ts";
 import { filter } from "./compile.ts";

@@ -5,8 +5,10 @@ import { compareCodePoints } from "../../../events/text.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { AttributeField } from "../../../query/plan.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
-import { hasListedValues, kindOfField, LISTED_FIELDS, MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
-import type { FieldsAnswer, FieldsQuery, FieldSummary, ListedField } from "../../store.ts";
+import { hasListedValues, kindOfField, LISTED_FIELDS } from "../../listed-fields.ts";
+import type { ListedField } from "../../listed-fields.ts";
+import { MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
+import type { FieldsAnswer, FieldsQuery, FieldSummary } from "../../store.ts";
 import { queryRows, runStatement } from "../database/run-statement.ts";
 import type { Row, Statement } from "../database/run-statement.ts";
 import {
