@@ -97,7 +97,7 @@ test.serial("an open event and the guide offer a reader nothing that is refused"
   await page.locator("#list").getByText("paid by card").first().click();
   await page.getByRole("button", { name: "Copy link" }).last().waitFor();
   t.is(await page.getByText("Make a class").count(), 0);
-  await page.goto(`/#/${LOG}/first-run`);
+  await page.goto(`/#/${LOG}/start`);
   await page.getByText(`${SENTENCE} Ask one of them for a key.`).waitFor();
   t.is(await page.getByRole("button", { name: "Make a key" }).count(), 0);
   await assertAccessible(t, page, "the guide of a reader");

@@ -122,11 +122,6 @@ const DAMAGES: Record<string, (file: string) => Promise<unknown>> = {
   "are cut": (file) => setFilters(file, TokenFilter.of(new TokenList()).encode().subarray(0, 7)),
   "are missing in part": (file) => runIn(file, "delete from token_blocks where rowid % 3 = 1"),
   "are of a table of another shape": (file) => runIn(file, "alter table token_blocks drop column filter"),
-  "are none, as in a file of version 5": async (file) => {
-    await runIn(file, "drop table token_blocks");
-    await runIn(file, "alter table events add column hash varchar");
-    await runIn(file, "update meta set version = 5");
-  },
 };
 
 for (const [what, damage] of Object.entries(DAMAGES)) {
