@@ -20,7 +20,7 @@ import { createIdSource } from "./events/id.ts";
 import type { FirstStart } from "./bootstrap.ts";
 import { createRateLimiter, type RateLimiter } from "./ratelimit/rate-limiter.ts";
 import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
-import { createBrowserGuard } from "./http/browser-guard.ts";
+import { createOriginCheck } from "./http/origin-check.ts";
 import { reportEvictions } from "./http/limits/eviction-report.ts";
 import { closeGracefully, listenOn } from "./http/listen.ts";
 import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
@@ -343,7 +343,7 @@ async function startApi(
     limiter,
     // Unread responses may take half of the memory of responses.
     limits: { ...connections.api, unread_bytes: (responseMemory_mb(settings) * MB) / 2 },
-    browsers: createBrowserGuard({ hosts: [...hosts, address.host], trustedProxies }),
+    browsers: createOriginCheck({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port, mail: settings.mail !== null }),
     previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest() }),
     observe: metrics.http,

@@ -7,7 +7,7 @@ import type { UserId } from "../../src/events/event.ts";
 import type { Channel, EmailTarget, SendOutcome } from "./channels/channel.ts";
 import { retryForever, type RetryPolicy } from "../retry.ts";
 import { giveBack, nextDay, take, type Allowance } from "./allowance.ts";
-import { describeDigest, describeLimit } from "./compose.ts";
+import { describeDigest, describeLimit } from "./mail-text.ts";
 import { begin, doubt, drop, fail, readyAt, succeed, type Digest, type Timing } from "./digest.ts";
 import { NO_OUTAGE, prolong, type Outage } from "./outage.ts";
 import type { DigestId, State } from "./state.ts";

@@ -5,8 +5,8 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { PreviewHook } from "../catalog/hook-preview.ts";
 import { createRateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
-import { createBrowserGuard } from "../http/browser-guard.ts";
-import type { BrowserGuard } from "../http/browser-guard.ts";
+import { createOriginCheck } from "../http/origin-check.ts";
+import type { OriginCheck } from "../http/origin-check.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../http/limits/connection-limits.ts";
 import type { ConnectionLimits } from "../http/limits/connection-limits.ts";
 import type { Observer, Route } from "../http/route.ts";
@@ -35,7 +35,7 @@ export type ApiOptions = {
   /** Applied to every request. Default: a new limiter */
   readonly limiter?: RateLimiter;
   /** Default: a guard that allows only loopback names and the machine's own names. */
-  readonly browsers?: BrowserGuard;
+  readonly browsers?: OriginCheck;
   /** Handles some requests before routing; returns true if it did. */
   readonly answerFirst?: NonNullable<HttpServerOptions["answerFirst"]>;
   /** Owned by the caller. Default: null, for one process that accepts and indexes in order. */
@@ -69,7 +69,7 @@ export function createApi(options: ApiOptions): HttpServer {
     observe,
     onEvicted,
     limiter = createRateLimiter(),
-    browsers = createBrowserGuard(),
+    browsers = createOriginCheck(),
     answerFirst,
     readWatermark = null,
     posting = () => ({ url: null, port: 8081, mail: false }),

@@ -10,7 +10,7 @@ import type { GrantOptions } from "../ratelimit/grant.ts";
 import { quotaOwnerOf } from "../ratelimit/quota-owner.ts";
 import { hasBody, readBody } from "../http/body.ts";
 import type { BodyOptions } from "../http/body.ts";
-import type { BrowserGuard } from "../http/browser-guard.ts";
+import type { OriginCheck } from "../http/origin-check.ts";
 import { parseForm } from "../http/form.ts";
 import type { Call } from "../http/route.ts";
 import { isFromPage, readSessionCookies } from "../http/session-cookie.ts";
@@ -33,7 +33,7 @@ export type AuthenticationOptions = GrantOptions & {
     | "notePassword"
     | "rightKey"
   >;
-  readonly browsers: BrowserGuard;
+  readonly browsers: OriginCheck;
   readonly body: BodyOptions;
   /** Whether the body belongs to the call (form or JSON) and so cannot contain credentials. */
   readonly takesBody: boolean;

@@ -12,7 +12,7 @@ import type { EventId } from "../events/id.ts";
 import type { Budget } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { BodyOptions } from "../http/body.ts";
-import type { BrowserGuard } from "../http/browser-guard.ts";
+import type { OriginCheck } from "../http/origin-check.ts";
 import type { Call } from "../http/route.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Reclassifications } from "../operations/reclassification.ts";
@@ -42,7 +42,7 @@ export type Context = {
   /** End of lists with `sinceid`; null if all that is visible is complete, as in one process. */
   readonly readWatermark: ReadWatermark | null;
   readonly limiter: RateLimiter;
-  readonly browsers: BrowserGuard;
+  readonly browsers: OriginCheck;
   readonly attributes: AttributeHints;
   /** Open tails, limited per account and in total. */
   readonly tails: Budget;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-import { isFromBrowser } from "../browser-guard.ts";
+import { isFromBrowser } from "../origin-check.ts";
 
 const watched = new WeakSet<Socket>();
 

@@ -8,7 +8,7 @@ import { isTrustedProxy } from "../ratelimit/address.ts";
 import { isFromPage } from "./session-cookie.ts";
 
 /** Decides which browser requests may use a person's credentials. */
-export type BrowserGuard = {
+export type OriginCheck = {
   /**
    * Returns an error for a browser request that comes from another site or names an unknown host,
    * else null.
@@ -32,7 +32,7 @@ export function isFromBrowser({
   return site !== undefined || origin !== undefined || ENGINES.test(agent);
 }
 
-export type BrowserGuardOptions = {
+export type OriginCheckOptions = {
   /** Host names of this service, in addition to loopback names and the machine's own. */
   readonly hosts?: readonly string[];
   /** Proxies whose `X-Forwarded-Host` and `X-Forwarded-Proto` are trusted. */
@@ -47,12 +47,12 @@ const ENGINES = /\b(?:AppleWebKit|Gecko|Trident)\//;
 const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s:/?#@\\[\]%]+)(?::\d{1,5})?$/i;
 
 /**
- * Creates the guard. A browser sends stored credentials with requests of any page. `Sec-Fetch-Site`
+ * Creates the check. A browser sends stored credentials with requests of any page. `Sec-Fetch-Site`
  * says whose page that is; without it `Origin` does, and for JSONP `Referer`. With DNS rebinding a
  * hostile page has the same origin by both, so the host name itself must be known. Clients other
  * than browsers pass.
  */
-export function createBrowserGuard({ hosts = [], trustedProxies }: BrowserGuardOptions = {}): BrowserGuard {
+export function createOriginCheck({ hosts = [], trustedProxies }: OriginCheckOptions = {}): OriginCheck {
   const machine = hostname().toLowerCase();
   const names = new Set(["localhost", machine, machine.split(".", 1)[0]!, ...hosts.map(withoutDot)]);
   const isKnown = (authority: string): boolean => {

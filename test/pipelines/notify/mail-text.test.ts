@@ -1,7 +1,7 @@
 import test from "ava";
 
 import type { LogKey, UserId } from "../../../src/events/event.ts";
-import { describeDigest, describeLimit } from "../../../pipelines/notify/compose.ts";
+import { describeDigest, describeLimit } from "../../../pipelines/notify/mail-text.ts";
 import { emptyDigest } from "../../../pipelines/notify/digest.ts";
 import { allowanceOf } from "../../../pipelines/notify/allowance.ts";
 

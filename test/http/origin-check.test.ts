@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BlockList } from "node:net";
 import { hostname } from "node:os";
 
-import { createBrowserGuard } from "../../src/http/browser-guard.ts";
+import { createOriginCheck } from "../../src/http/origin-check.ts";
 
 const trustedProxies = new BlockList();
 trustedProxies.addAddress("10.0.0.1", "ipv4");
-const guard = createBrowserGuard({ hosts: ["logs.example.org"], trustedProxies });
+const guard = createOriginCheck({ hosts: ["logs.example.org"], trustedProxies });
 
 /** Returns "passes", or the reason of the refusal. */
 function judge(headers: IncomingHttpHeaders, remoteAddress = "127.0.0.1", url = "/1/logs"): "passes" | "site" | "host" {
