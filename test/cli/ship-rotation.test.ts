@@ -93,6 +93,22 @@ for (const scheme of SCHEMES)
     });
   }
 
+test("files beside a named one that can't be read are reported only if they may be its generations", async (t) => {
+  const logs = logsFolder(t);
+  const reader = new Reader(t);
+  const path = join(logs, "app.log");
+  writeFileSync(path, "one\n");
+  for (const name of ["other.gz", "other.log.gz"]) writeFileSync(join(logs, name), "no archive\n");
+  await reader.run([path]);
+  appendFileSync(path, "two\n");
+  await reader.run([path]);
+  t.deepEqual([reader.lines, reader.faults], [["one", "two"], []]);
+  writeFileSync(join(logs, "app.log.1.gz"), "no archive\n");
+  await reader.run([path]);
+  t.is(reader.faults.length, 1);
+  t.regex(reader.faults[0]!, /^app\.log\.1\.gz: its name is that of an archive/);
+});
+
 /** Calls functions once: before files are listed the next time, and before those are opened. */
 function atNextListing(t: ExecutionContext, { before, after }: { before?: () => void; after?: () => void }): void {
   const { prototype } = WordScan;

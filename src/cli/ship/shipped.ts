@@ -349,6 +349,8 @@ export class Shipped implements AsyncDisposable {
     if (!isFileError(error)) throw error;
     if (error.code === "ENOENT") return;
     this.#broken.set(placeOf(file), "found" in file ? file.found : file);
+    // Files beside the named ones are not to be read, unless they are generations of them.
+    if (!("found" in file) && !file.isWanted && !this.#neighbours.mayBeGeneration(file)) return;
     if (error instanceof FenceError) {
       // Once, as a link may be changed over and over; and many could fill the terminal.
       if (this.#refusedPaths.has(file.path) || this.#refusedPaths.size >= SHOWN_LINKS) return;
