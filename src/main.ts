@@ -22,7 +22,7 @@ import { createRateLimiter, type RateLimiter } from "./ratelimit/rate-limiter.ts
 import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
 import { createOriginCheck } from "./http/origin-check.ts";
 import { reportEvictions } from "./http/limits/eviction-report.ts";
-import { closeGracefully, listenOn } from "./http/listen.ts";
+import { closeGracefully, LISTENERS, listenOn } from "./http/listen.ts";
 import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
@@ -217,7 +217,7 @@ async function listenForMonitoring(
   const { connections, metrics } = watch;
   const onEvicted = reportEvictions("monitoring", log, metrics.evicted);
   const server = watch.listener({ connections: connections.monitoring, onEvicted });
-  const listening = await listenOn(server, address, { name: "monitoring", setting: "LOGGIA_OPS" });
+  const listening = await listenOn(server, address, LISTENERS.monitoring);
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
   return listening;
 }
@@ -388,7 +388,7 @@ async function startPost(
     onEvicted: reportEvictions("posting", log, metrics.evicted),
     opsEndpoints: opsEndpoints("post"),
   });
-  const post = await listenOn(server, settings.post, { name: "posting", setting: "LOGGIA_POST" });
+  const post = await listenOn(server, settings.post, LISTENERS.post);
   closing.defer(() => coalescer.drain());
   closing.defer(() => closeGracefully(server, CLOSE_TIMEOUT_MS));
   const options = { ...shared, metrics, connections: connections.listeners };

@@ -5,6 +5,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { PreviewHook } from "../catalog/hook-preview.ts";
 import { createRateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
+import { LISTENERS } from "../http/listen.ts";
 import { createOriginCheck } from "../http/origin-check.ts";
 import type { OriginCheck } from "../http/origin-check.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../http/limits/connection-limits.ts";
@@ -94,7 +95,7 @@ export function createApi(options: ApiOptions): HttpServer {
     }),
     log,
     limits,
-    listener: { name: "the API", setting: "LOGGIA_API" },
+    listener: LISTENERS.api,
     observe,
     onEvicted,
     limiter,

@@ -70,6 +70,13 @@ const BACKLOG = 4_096;
 /** Name of a listener, and the setting that changes its address, for error messages. */
 export type Listener = { readonly name: string; readonly setting: string };
 
+/** The listeners for HTTP. */
+export const LISTENERS = {
+  api: { name: "the API", setting: "LOGGIA_API" },
+  post: { name: "posting", setting: "LOGGIA_POST" },
+  monitoring: { name: "monitoring", setting: "LOGGIA_OPS" },
+} as const satisfies Readonly<Record<string, Listener>>;
+
 /**
  * Starts listening and returns the address. Port 0 selects a free port.
  * @throws StartError in one line, if the address is in use, not permitted, or not one of this

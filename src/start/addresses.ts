@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-import { cannotListen, listenOn } from "../http/listen.ts";
+import { cannotListen, LISTENERS, listenOn } from "../http/listen.ts";
 import type { Listener } from "../http/listen.ts";
 import type { Settings } from "../settings.ts";
 import type { Transport } from "../settings/listeners.ts";
@@ -30,10 +30,10 @@ function wantedAddresses({ roles, api, post, listeners }: Settings): readonly Wa
   const transport = "tcp";
   const wanted: Wanted[] = [];
   if (roles.has("api")) {
-    wanted.push({ address: api, transport, listener: { name: "the API", setting: "LOGGIA_API" } });
+    wanted.push({ address: api, transport, listener: LISTENERS.api });
   }
   if (!roles.has("post")) return wanted;
-  wanted.push({ address: post, transport, listener: { name: "posting", setting: "LOGGIA_POST" } });
+  wanted.push({ address: post, transport, listener: LISTENERS.post });
   for (const { protocol, sockets } of socketsOf(listeners)) {
     const listener = { name: protocol.title, setting: protocol.setting.name };
     wanted.push(...sockets.map((socket) => ({ address: socket, transport: socket.transport, listener })));

@@ -9,7 +9,8 @@ export const POSTING_ADDRESS_ROUTE = managed({
   who: "account",
   id: "readPostingAddress",
   summary:
-    "Read the address for producers: `url`, or if it is null, `port` on the host that serves this API; and whether mail is sent",
+    "Read the address for producers: `url`, or if it is null, `port` on the host that serves this API; " +
+    "and whether mail is sent",
   answers: { 200: { what: "The address", schema: PostingAddressRecord } },
   handle: (context) => ok(context.posting()),
 });

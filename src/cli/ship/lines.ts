@@ -36,14 +36,16 @@ export function encodingOf(head: Buffer, isWhole = false): Encoding | null {
   if (head[0] === 0xff && head[1] === 0xfe) return "utf16le";
   if (head[0] === 0xfe && head[1] === 0xff) return "utf16be";
   const units = Math.min(head.length, ENCODING_BYTES) >> 1;
+  if (units === 0) return isWhole ? "utf8" : null;
   const isIn = (encoding: "utf16le" | "utf16be"): boolean =>
     Array.from({ length: units }, (_, i) => head.readUInt16BE(2 * i)).every((unit) =>
       encoding === "utf16le" ? isAscii(unit >> 8) && (unit & 0xff) === 0 : isAscii(unit),
     );
   const found = (["utf16le", "utf16be"] as const).find(isIn);
-  if (units === 0 || found === undefined) return units === 0 && !isWhole ? null : "utf8";
+  if (found === undefined) return "utf8";
   if (units === ENCODING_BYTES / 2) return found;
   if (!isWhole) return null;
+  // A single unit may be a character before a hole.
   return units > 1 ? found : "utf8";
 }
 

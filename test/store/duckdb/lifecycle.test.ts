@@ -147,7 +147,9 @@ test("a file of another format or version is reported with its name and left unc
     await runIn(other, `update meta set version = ${version}`);
     await t.throwsAsync(open(other), {
       instanceOf: StartError,
-      message: `The file ${other} has tables of version ${version}; this release reads version 8: start the release that wrote it`,
+      message:
+        `The file ${other} has tables of version ${version}; ` +
+        "this release reads version 8: start the release that wrote it",
     });
   }
 

@@ -338,7 +338,9 @@ if (realEngines) {
       await client.indices.putIndexTemplate({ name, ...template });
       await t.throwsAsync(() => openElasticsearchStore({ client, namespace: other, log }), {
         name: "StartError",
-        message: `The Elasticsearch index template ${name} has layout ${layout}; this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
+        message:
+          `The Elasticsearch index template ${name} has layout ${layout}; ` +
+          `this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
       });
       const { index_templates: found } = await client.indices.getIndexTemplate({ name: `${other}-*` });
       t.like(found, { length: 1, 0: { index_template: template } });
@@ -353,7 +355,9 @@ if (realEngines) {
     await client.indices.create({ index, aliases: { [`${other}-events`]: {} }, mappings: { _meta: { layout } } });
     await t.throwsAsync(() => openElasticsearchStore({ client, namespace: other, log }), {
       name: "StartError",
-      message: `The Elasticsearch index ${index} has layout ${layout}; this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
+      message:
+        `The Elasticsearch index ${index} has layout ${layout}; ` +
+        `this release reads layout ${LAYOUT_VERSION}: start the release that wrote it`,
     });
     t.false(await client.indices.existsIndexTemplate({ name: `${other}-*` }), "nothing was changed");
   });
