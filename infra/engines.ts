@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { parseArgs } from "node:util";
 
-import { parseBase, defaultOf } from "../src/cli/addresses.ts";
+import { parseBase, defaultAddress } from "../src/cli/addresses.ts";
 import { CommandError } from "../src/cli/request.ts";
 import { printableLines } from "../src/cli/terminal.ts";
 import { StartError } from "../src/errors.ts";
@@ -60,8 +60,8 @@ function printAddresses(kafka: string, elasticsearch: string): void {
 function serviceAddresses(words: readonly string[]): URL[] {
   const { values } = parseArgs({ args: [...words], options: { api: { type: "string" }, post: { type: "string" } } });
   const { LOGGIA_OPS, LOGGIA_API, LOGGIA_POST } = process.env;
-  const api = values.api || LOGGIA_API?.trim() || defaultOf("LOGGIA_API");
-  const post = values.post || LOGGIA_POST?.trim() || defaultOf("LOGGIA_POST");
+  const api = values.api || LOGGIA_API?.trim() || defaultAddress("LOGGIA_API");
+  const post = values.post || LOGGIA_POST?.trim() || defaultAddress("LOGGIA_POST");
   const ops = LOGGIA_OPS?.trim() ? [parseBase("LOGGIA_OPS", LOGGIA_OPS.trim())] : [];
   return [...ops, parseBase("LOGGIA_API", api), parseBase("LOGGIA_POST", post)];
 }

@@ -1,24 +1,26 @@
 import { Option } from "commander";
 
-import { SETTINGS } from "../settings/table.ts";
+import { SERVICE_SETTINGS } from "../settings/service.ts";
 import { CommandError } from "./request.ts";
 
+const { api, post } = SERVICE_SETTINGS;
 /** Address settings of the service, and the command-line options of the same address. */
-const OPTION_OF = { LOGGIA_API: "--api", LOGGIA_POST: "--post" } as const;
+const OPTION_OF = { [api.name]: "--api", [post.name]: "--post" } as const;
+const DEFAULTS = { [api.name]: api.standard, [post.name]: post.standard } as const;
 type Setting = keyof typeof OPTION_OF;
 
 const LOOPBACK_OF: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" };
 
-export function defaultOf(setting: Setting): string {
-  return SETTINGS.find(({ name }) => name === setting)!.standard;
+export function defaultAddress(setting: Setting): string {
+  return DEFAULTS[setting];
 }
 
 /** Returns the option for an address. It defaults to the service's setting in the environment. */
 export function addressOption(setting: Setting, what: string): Option {
   return new Option(`${OPTION_OF[setting]} <address>`, `${what}, host:port or a URL`)
     .env(setting)
-    .default(defaultOf(setting))
-    .argParser((text) => text.trim() || defaultOf(setting));
+    .default(defaultAddress(setting))
+    .argParser((text) => text.trim() || defaultAddress(setting));
 }
 
 /**

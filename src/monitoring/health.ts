@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
-import type { Role } from "../settings.ts";
+import type { Role } from "../settings/service.ts";
 import { UNEXPECTED_ERROR } from "./appends.ts";
 import type { AppendWatch } from "./appends.ts";
 import { cached } from "./cached.ts";

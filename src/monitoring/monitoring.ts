@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Role } from "../settings.ts";
+import type { Role } from "../settings/service.ts";
 import type { Store } from "../store/store.ts";
 import { watchAppends } from "./appends.ts";
 import { countOpen } from "./dead-letters.ts";

@@ -11,7 +11,6 @@ export type BusKeep = {
   readonly size_bytes: number;
 };
 
-const NAME = "LOGGIA_BUS_KEEP";
 const UNITS_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** The bus removes expired records once a minute. */
 const LEAST_MINUTES = 1;
@@ -23,29 +22,24 @@ const ALLOWED =
   "or one of each, such as 24h,200MB";
 
 /**
- * Reads `LOGGIA_BUS_KEEP`: a time, a size, or both in either order.
- * @param isEmbedded false: on Kafka, where a size is refused
+ * Reads a time, a size, or both in either order.
  * @throws StartError in one line
  */
-export function readBusKeep(text: string, isEmbedded: boolean): BusKeep {
+export function readBusKeep(name: string, text: string): BusKeep {
+  const refusal = (why: string): StartError =>
+    new StartError(`${name} is ${JSON.stringify(text)}, ${why}; allowed: ${ALLOWED}`);
   let time_ms: number | null = null;
   let size_bytes: number | null = null;
   for (const part of text.split(",").map((each) => each.trim())) {
     const bound = readBound(part);
-    if (typeof bound === "string") throw wrong(text, bound);
+    if (typeof bound === "string") throw refusal(bound);
     if (bound.kind === "time") {
-      if (time_ms !== null) throw wrong(text, "which has two times");
+      if (time_ms !== null) throw refusal("which has two times");
       time_ms = bound.ms;
     } else {
-      if (size_bytes !== null) throw wrong(text, "which has two sizes");
+      if (size_bytes !== null) throw refusal("which has two sizes");
       size_bytes = bound.bytes;
     }
-  }
-  if (size_bytes !== null && !isEmbedded) {
-    throw new StartError(
-      `${NAME} is ${JSON.stringify(text)}, but Kafka limits the size of topics by its own configuration; ` +
-        "omit the size, and set retention.bytes of the topics, which applies to each partition",
-    );
   }
   return { time_ms: time_ms ?? Infinity, size_bytes: size_bytes ?? Infinity };
 }
@@ -66,8 +60,4 @@ function readBound(part: string): Bound | string {
   if (ms < LEAST_MINUTES * UNITS_MS.m) return `of which ${shown} is less than ${LEAST_MINUTES}m`;
   if (ms > MOST_DAYS * UNITS_MS.d) return `of which ${shown} is more than ${MOST_DAYS}d`;
   return { kind: "time", ms };
-}
-
-function wrong(text: string, why: string): StartError {
-  return new StartError(`${NAME} is ${JSON.stringify(text)}, ${why}; allowed: ${ALLOWED}`);
 }

@@ -1,11 +1,11 @@
-import { BlockList, isIP } from "node:net";
+import { BlockList } from "node:net";
 
 import { StartError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
 import { splitTags } from "../events/tags.ts";
 import { parseZone, UTC } from "../query/zone.ts";
 import type { Zone } from "../query/zone.ts";
-import { readAddress } from "./values.ts";
+import { addNetwork, readAddress } from "./values.ts";
 import type { Address } from "./values.ts";
 
 export type Transport = "tcp" | "udp";
@@ -116,13 +116,8 @@ function readSenders(name: string, entry: string, given: readonly string[]): Blo
   if (given.length === 0) return null;
   const senders = new BlockList();
   for (const sender of given) {
-    const [address = "", bits, ...rest] = sender.split("/");
-    const version = isIP(address);
-    const most = version === 6 ? 128 : 32;
-    if (version === 0 || rest.length > 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= most))) {
+    if (!addNetwork(senders, sender))
       throw wrongEntry(name, entry, "addresses and networks such as from=10.0.0.1 and from=10.0.0.0/8");
-    }
-    senders.addSubnet(address, bits === undefined ? most : Number(bits), version === 6 ? "ipv6" : "ipv4");
   }
   return senders;
 }

@@ -1,5 +1,12 @@
 import { StartError } from "../errors.ts";
-import { wrong } from "./values.ts";
+import type { SettingRow } from "./setting.ts";
+import { invalidSetting } from "./values.ts";
+
+// prettier-ignore
+export const MAIL_SETTINGS = {
+  server: { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
+  from: { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },
+} as const satisfies Readonly<Record<string, SettingRow>>;
 
 export type MailSettings = {
   readonly host: string;
@@ -10,6 +17,7 @@ export type MailSettings = {
   readonly from: { readonly name: string; readonly address: string };
 };
 
+/** Reads the settings of {@link MAIL_SETTINGS}, which need each other; null: no mail is sent. */
 export function readMail(server: string, from: string): MailSettings | null {
   if (server === "" && from === "") return null;
   if (server === "" || from === "") {
@@ -18,7 +26,8 @@ export function readMail(server: string, from: string): MailSettings | null {
     throw new StartError(`${set} is set and ${missing} is not; mail needs both`);
   }
   const sender = /^(?:([^<>\p{Cc}]*)<([^<>@\s]+@[^<>@\s]+)>|([^<>@\s]+@[^<>@\s]+))$/u.exec(from);
-  if (sender === null) throw wrong("LOGGIA_MAIL_FROM", from, "loggia@example.org or Loggia <loggia@example.org>");
+  if (sender === null)
+    throw invalidSetting("LOGGIA_MAIL_FROM", from, "loggia@example.org or Loggia <loggia@example.org>");
   const name = (sender[1] ?? "").trim().replace(/^"(.*)"$/, "$1");
   return { ...readMailServer(server), from: { name, address: sender[2] ?? sender[3] ?? "" } };
 }

@@ -1,6 +1,6 @@
 import { totalmem } from "node:os";
 
-import { MB, parseSize } from "./values.ts";
+import { invalidSetting, MB, parseSize } from "./values.ts";
 
 /** Code of Node, DuckDB and SQLite, thread stacks, the bus, and memory outside DuckDB's limit. */
 const FIXED_MB = 240;
@@ -67,4 +67,12 @@ export function shareMemory(bytes: number): MemoryShares {
 export function parseMemory(text: string): number | null {
   const bytes = parseSize(text);
   return bytes !== null && bytes >= MIN_MEMORY ? bytes : null;
+}
+
+/** Reads the memory of a process with embedded engines, and divides it. */
+export function readMemory(name: string, value: string): MemoryShares {
+  const bytes = value === "" ? defaultMemory() : parseMemory(value);
+  if (bytes === null)
+    throw invalidSetting(name, value, `a number and MB or GB, such as 512MB, from ${MIN_MEMORY / MB}MB on`);
+  return shareMemory(bytes);
 }

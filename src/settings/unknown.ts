@@ -1,6 +1,6 @@
 import { StartError } from "../errors.ts";
 import { nearest } from "../query/fault.ts";
-import type { SettingRow } from "./table.ts";
+import type { SettingRow } from "./setting.ts";
 
 /** Variables of other commands, which `start` does not read. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["LOGGIA_KEY", "LOGGIA_AS"]);

@@ -1,23 +1,40 @@
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import type { BlockList } from "node:net";
 
 import { StartError } from "../errors.ts";
-import type { SettingName } from "./table.ts";
 
 export type Address = { readonly host: string; readonly port: number };
+
+/** The reader of a text that may be anything. */
+export function readText(_name: string, value: string): string {
+  return value;
+}
 
 export function readAddress(name: string, value: string): Address {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/i.exec(value);
   const port = Number(match?.[3]);
   if (match === null || port > 65_535)
-    throw wrong(name, value, "host:port such as 127.0.0.1:8080, with a port from 0 to 65535");
+    throw invalidSetting(name, value, "host:port such as 127.0.0.1:8080, with a port from 0 to 65535");
   return { host: match[1] ?? match[2] ?? "", port };
 }
 
-export function readWhole(name: SettingName, text: string, least: number, most: number, whole = text): number {
+export function readWhole(name: string, text: string, least: number, most: number): number {
   const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(number >= least && number <= most)) throw wrong(name, whole, `whole numbers from ${least} to ${most}`);
+  if (!(number >= least && number <= most)) throw invalidSetting(name, text, `whole numbers from ${least} to ${most}`);
   return number;
+}
+
+/** Returns the reader of a whole number. */
+export function wholeNumber(least: number, most: number) {
+  return (name: string, value: string): number => readWhole(name, value, least, most);
+}
+
+/** Returns the reader of a whole number that may be left out. */
+export function optionalNumber(least: number, most: number) {
+  return (name: string, value: string): number | undefined =>
+    value === "" ? undefined : readWhole(name, value, least, most);
 }
 
 export const MB = 2 ** 20;
@@ -31,17 +48,37 @@ export function parseSize(text: string): number | null {
 }
 
 export function readMatch(name: string, value: string, pattern: RegExp, allowed: string): string {
-  if (!pattern.test(value)) throw wrong(name, value, allowed);
+  if (!pattern.test(value)) throw invalidSetting(name, value, allowed);
   return value;
 }
 
-export function readOneOf<const T extends string>(name: SettingName, value: string, allowed: readonly T[]): T {
-  const found = allowed.find((one) => one === value);
-  if (found === undefined) throw wrong(name, value, `one of ${allowed.join(", ")}`);
-  return found;
+export function readOneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  const match = allowed.find((one) => one === value);
+  if (match === undefined) throw invalidSetting(name, value, `one of ${allowed.join(", ")}`);
+  return match;
 }
 
-export function wrong(name: string, value: string, allowed: string): StartError {
+/** Returns the reader of one of several words. */
+export function oneWordOf<const T extends string>(allowed: readonly T[]) {
+  return (name: string, value: string): T => readOneOf(name, value, allowed);
+}
+
+/**
+ * Adds an address, or a network such as 10.0.0.0/8, to a list.
+ * @returns false if it is neither
+ */
+export function addNetwork(networks: BlockList, text: string): boolean {
+  const [address = "", bits, ...others] = text.split("/");
+  const version = isIP(address);
+  const most = version === 6 ? 128 : 32;
+  if (version === 0 || others.length > 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= most)))
+    return false;
+  networks.addSubnet(address, bits === undefined ? most : Number(bits), version === 6 ? "ipv6" : "ipv4");
+  return true;
+}
+
+/** Returns the error for a setting whose value is not allowed. */
+export function invalidSetting(name: string, value: string, allowed: string): StartError {
   return new StartError(`${name} is ${JSON.stringify(value)}; allowed: ${allowed}`);
 }
 
@@ -59,7 +96,7 @@ export function readFile(name: string, file: string): string {
  * Reads certificates in PEM. Node would ignore a file in another format without an error, and then
  * trust no server.
  */
-export function readAuthorities(name: SettingName, file: string): string | null {
+export function readAuthorities(name: string, file: string): string | null {
   if (file === "") return null;
   const pem = readFile(name, file);
   try {
@@ -67,6 +104,6 @@ export function readAuthorities(name: SettingName, file: string): string | null 
     return pem;
   } catch (error) {
     const allowed = "a file of certificates in PEM, which this one is not";
-    throw new StartError(wrong(name, file, allowed).message, { cause: error });
+    throw new StartError(invalidSetting(name, file, allowed).message, { cause: error });
   }
 }

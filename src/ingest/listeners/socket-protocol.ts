@@ -1,5 +1,5 @@
 import type { SocketSettings, SocketSyntax, Transport } from "../../settings/listeners.ts";
-import type { SettingRow } from "../../settings/table.ts";
+import type { SettingRow } from "../../settings/setting.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
 
 /** The sockets of a protocol. */

@@ -1,4 +1,4 @@
-import type { SettingRow } from "../../settings/table.ts";
+import type { SettingRow } from "../../settings/setting.ts";
 import { DATADOG } from "./datadog/protocol.ts";
 import { ELASTICSEARCH } from "./elasticsearch/protocol.ts";
 import { FORWARD } from "./forward/protocol.ts";

@@ -1,4 +1,4 @@
-import type { SettingRow } from "../../settings/table.ts";
+import type { SettingRow } from "../../settings/setting.ts";
 import type { Endpoint } from "../kit/endpoint.ts";
 import type { SocketProtocol } from "../listeners/socket-protocol.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import test from "ava";
 
-import { PROTOCOL_SETTINGS, PROTOCOLS } from "../../../src/ingest/protocols/list.ts";
-import { SETTINGS } from "../../../src/settings/table.ts";
+import { PROTOCOLS } from "../../../src/ingest/protocols/list.ts";
+import { ALL_SETTINGS } from "../../../src/settings.ts";
 import { SEEDS } from "../seeds.ts";
 
 const FOLDERS = new URL("../../../src/ingest/protocols/", import.meta.url);
@@ -16,7 +16,7 @@ test("every folder of a protocol is in the list, under its own name", (t) => {
 });
 
 test("no two protocols have a setting or a listener's name in metrics in common", (t) => {
-  const names = [...SETTINGS, ...PROTOCOL_SETTINGS].map(({ name }) => name);
+  const names = ALL_SETTINGS.map(({ name }) => name);
   t.deepEqual(names, [...new Set(names)]);
   const metrics = PROTOCOLS.flatMap(({ sockets }) => Object.values(sockets?.metrics ?? {}));
   t.deepEqual(metrics, [...new Set(metrics)]);
