@@ -20,10 +20,10 @@ import { createIdSource } from "./events/id.ts";
 import type { FirstStart } from "./bootstrap.ts";
 import { createRateLimiter, type RateLimiter } from "./ratelimit/rate-limiter.ts";
 import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
-import { createOriginCheck } from "./http/origin-check.ts";
+import { createOriginCheck } from "./auth/requests/origin-check.ts";
 import { reportEvictions } from "./http/limits/eviction-report.ts";
 import { closeGracefully, LISTENERS, listenOn } from "./http/listen.ts";
-import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
+import { createFailedSignIns } from "./auth/requests/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
@@ -47,7 +47,7 @@ import { type ListenerAddress, startListeners } from "./start/listeners.ts";
 import { responseMemory_mb, queuedPostMemory_mb } from "./start/memory.ts";
 import { createOperations } from "./start/operations.ts";
 import { POST_TIMES, type PostTimes, type StartOptions } from "./start/options.ts";
-import { startSessionRemoval } from "./start/session-removal.ts";
+import { startSessionRemoval } from "./auth/sessions/session-removal.ts";
 
 /** A running service: the roles and engines that its settings name. */
 export type Loggia = {

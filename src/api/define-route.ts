@@ -2,12 +2,12 @@ import type { z } from "zod";
 
 import { LoggiaError } from "../errors.ts";
 import type { Call, Reply, Route } from "../http/route.ts";
-import { readSessionCookies } from "../http/session-cookie.ts";
+import { readSessionCookies } from "../auth/requests/session-cookie.ts";
 import { parameterHints } from "../query/hints.ts";
-import { grantAccess } from "./access.ts";
-import type { Access, Granted } from "./access.ts";
-import { authenticate, checkSession, quotaOwnerOfCaller } from "./caller.ts";
-import type { SessionCaller } from "./caller.ts";
+import { grantAccess } from "../auth/requests/access.ts";
+import type { Access, Granted } from "../auth/requests/access.ts";
+import { authenticate, checkSession, quotaOwnerOfCaller } from "../auth/requests/authenticate.ts";
+import type { SessionCaller } from "../auth/requests/authenticate.ts";
 import type { ApiCall, Context } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { parameterNames, withHints } from "./hints.ts";

@@ -7,8 +7,8 @@ import { checkEmail, checkPassword } from "./checks.ts";
 import { withoutShare } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { AccountEntity, Entity } from "./model.ts";
-import type { PasswordHasher } from "./passwords.ts";
-import { generateId } from "./secrets.ts";
+import type { PasswordHasher } from "../auth/passwords/password-hasher.ts";
+import { generateId } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 

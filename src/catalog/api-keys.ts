@@ -7,7 +7,7 @@ import { idOf } from "./model.ts";
 import type { ApiKeyEntity } from "./model.ts";
 import { additionOf } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
-import { generateApiKey, generateId, hashSecret } from "./secrets.ts";
+import { generateApiKey, generateId, hashSecret } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import { createAccounts } from "./accounts.ts";
 import { createApiKeys } from "./api-keys.ts";
-import { createAuthenticator } from "./authenticator.ts";
+import { createAuthenticator } from "../auth/passwords/authenticator.ts";
 import type { AccountLimits, Catalog } from "./catalog.ts";
 import { CATALOG_POLL_MS } from "./catalog.ts";
 import { createClassFilters } from "./class-filters.ts";
@@ -11,14 +11,14 @@ import { createFirstStart } from "./first-start.ts";
 import { createFollower } from "./follower.ts";
 import { createHooks } from "./hooks.ts";
 import { createLogs } from "./logs.ts";
-import { createPasswordHasher } from "./passwords.ts";
+import { createPasswordHasher } from "../auth/passwords/password-hasher.ts";
 import { createQuotas, DEFAULT_ACCOUNT_LIMITS } from "./quotas.ts";
 import { createSavedQueries } from "./saved-queries.ts";
-import { SessionRecords } from "./session-records.ts";
-import { createSessionTickets } from "./session-tickets.ts";
-import { createSessions } from "./sessions.ts";
+import { SessionRecords } from "../auth/sessions/session-records.ts";
+import { createSessionTickets } from "../auth/sessions/session-tickets.ts";
+import { createSessions } from "../auth/sessions/sessions.ts";
 import { createSnapshot } from "./snapshot.ts";
-import { createStartTicket } from "./start-ticket.ts";
+import { createStartTicket } from "../auth/sessions/start-ticket.ts";
 import { createWriter } from "./writer.ts";
 
 /**

@@ -13,7 +13,7 @@ import { closeWhenBrowserEnds } from "./limits/hang-up.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isLatest } from "./fast-path/response-tracker.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
-import { mayAskForBasic } from "./session-cookie.ts";
+import { mayAskForBasic } from "../auth/requests/session-cookie.ts";
 import { requireHost } from "./malformed.ts";
 import { sendStreamed } from "./streamed.ts";
 import { goneSignal, whenClosed } from "./when-closed.ts";

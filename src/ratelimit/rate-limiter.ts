@@ -8,8 +8,8 @@ import type { Sender } from "./address.ts";
 import { createBuckets } from "./buckets.ts";
 import { createBudget } from "./budget.ts";
 import type { Budget, Reservation } from "./budget.ts";
-import { Guesses } from "./guesses.ts";
-import type { Pair, Peer } from "./guesses.ts";
+import { Guesses } from "../auth/requests/guesses.ts";
+import type { Pair, Peer } from "../auth/requests/guesses.ts";
 
 /** Limits for the clients of one process. */
 export type Rates = {

@@ -10,7 +10,7 @@ import { showGroups } from "../../src/api/groups/view.ts";
 import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
-import { createOriginCheck } from "../../src/http/origin-check.ts";
+import { createOriginCheck } from "../../src/auth/requests/origin-check.ts";
 import type { Format } from "../../src/http/formats.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import { createHttpServer } from "../../src/http/server.ts";

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import test from "ava";
 
-import { generateApiKey } from "../../src/catalog/secrets.ts";
+import { generateApiKey } from "../../src/auth/secrets.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import type { RateLimiter, Refusal } from "../../src/ratelimit/rate-limiter.ts";
-import type { Peer } from "../../src/ratelimit/guesses.ts";
+import type { Peer } from "../../src/auth/requests/guesses.ts";
 
 function gateAt() {
   let ms = 0;

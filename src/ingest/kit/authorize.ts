@@ -1,10 +1,10 @@
 import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
-import { requireKeyOf, requirePostingScope } from "../../catalog/permissions.ts";
+import { requireKeyOf, requirePostingScope } from "../../auth/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import { parseLogKey } from "../../events/event.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import { grantOf } from "../../ratelimit/grant.ts";
-import type { Peer } from "../../ratelimit/guesses.ts";
+import { grantOf } from "../../auth/requests/key-grant.ts";
+import type { Peer } from "../../auth/requests/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 
 type AuthorizeOptions = { readonly catalog: Catalog; readonly limiter: RateLimiter };

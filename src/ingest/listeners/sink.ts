@@ -1,6 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import type { Peer } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../auth/requests/guesses.ts";
 import type { RouteSettings } from "../../settings/listeners.ts";
 import { authorizeByKey } from "../kit/authorize.ts";
 import type { ProducerEvent } from "../kit/endpoint.ts";

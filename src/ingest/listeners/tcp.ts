@@ -3,7 +3,7 @@ import type { Server, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ClientGone, LoggiaError } from "../../errors.ts";
-import type { Peer } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../auth/requests/guesses.ts";
 import { listenOn } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";

@@ -9,7 +9,7 @@ import { parseLogKey } from "../../../events/event.ts";
 import type { LogKey } from "../../../events/event.ts";
 import { receiveSent } from "../../../http/body.ts";
 import { memoryNetworkOf } from "../../../ratelimit/address.ts";
-import type { Peer } from "../../../ratelimit/guesses.ts";
+import type { Peer } from "../../../auth/requests/guesses.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import type { Admitted, AdmitOptions, GivenKey } from "../../kit/admission.ts";
 import { authorizeByKey } from "../../kit/authorize.ts";

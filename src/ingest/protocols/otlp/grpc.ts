@@ -20,7 +20,7 @@ import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
 import { authorizeByKey } from "../../kit/authorize.ts";
 import { choiceOf } from "../../kit/choice.ts";
-import { keyOfRequest } from "../../kit/credentials.ts";
+import { keyOfRequest } from "../../../auth/requests/request-key.ts";
 import { storeEvents } from "../../append/store-events.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 import { framed, receiveMessage } from "./grpc-message.ts";

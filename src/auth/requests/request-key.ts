@@ -1,0 +1,52 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import { isGeneratedApiKey } from "../secrets.ts";
+
+const SCHEME = /^(?<scheme>[A-Za-z]+) +(?<value>\S.*)$/;
+/** Headers whose value is an API key. */
+const HEADERS = ["apikey", "x-api-key", "dd-api-key", "x-splunk-token"] as const;
+
+/**
+ * Returns a request's API key from any place where clients put one: path, query string, token,
+ * password of Basic authentication, or a separate header. "" if there is none.
+ * @param inPath the API key in the path, if any
+ */
+export function keyOfRequest(inPath: string | undefined, query: URLSearchParams, headers: IncomingHttpHeaders): string {
+  const given = inPath ?? query.get("apikey") ?? query.get("dd-api-key") ?? query.get("token");
+  if (given !== null && given !== "") return given;
+  const authorized = keyOfAuthorization(headers.authorization ?? "");
+  if (authorized !== "") return authorized;
+  for (const name of HEADERS) {
+    const value = headers[name];
+    if (typeof value === "string" && value !== "") return value;
+  }
+  return "";
+}
+
+function keyOfAuthorization(header: string): string {
+  const { scheme = "", value = "" } = SCHEME.exec(header.trim())?.groups ?? {};
+  switch (scheme.toLowerCase()) {
+    case "bearer":
+    case "splunk":
+      return value.trim();
+    case "basic":
+      return afterColon(Buffer.from(value, "base64").toString("utf8")) ?? "";
+    case "apikey":
+      return keyOfApiKey(value.trim());
+    default:
+      return "";
+  }
+}
+
+/** Decodes Elasticsearch's scheme: the key itself, or base64 of an id, a colon and the key. */
+function keyOfApiKey(value: string): string {
+  if (isGeneratedApiKey(value)) return value;
+  const decoded = Buffer.from(value, "base64");
+  const isBase64 = decoded.toString("base64").replace(/(?<!=)=+$/, "") === value.replace(/(?<!=)=+$/, "");
+  return (isBase64 ? afterColon(decoded.toString("utf8")) : null) ?? value;
+}
+
+function afterColon(pair: string): string | null {
+  const colon = pair.indexOf(":");
+  return colon === -1 ? null : pair.slice(colon + 1);
+}
