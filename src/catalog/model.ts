@@ -31,10 +31,7 @@ export type AccountEntity = {
 export type LogEntity = {
   readonly kind: "log";
   readonly key: LogKey;
-  /**
-   * The account that created it, even if it no longer exists. Absent in documents of earlier
-   * releases: see {@link withOwner}.
-   */
+  /** The account that created it, even if it no longer exists. */
   readonly owner: UserId;
   readonly display: string;
   readonly retentionDays: number | null;
@@ -141,21 +138,6 @@ export type StartTicketEntity = {
   /** In milliseconds since the Unix epoch. */
   readonly until: number;
 };
-
-/**
- * Adds the owner that earlier releases did not store: the log's first admin. Every process derives
- * the same owner, and the next change of the log stores it.
- */
-export function withOwner(stored: StoredEntity): Entity {
-  if (stored.kind !== "log" || stored.owner !== undefined) return stored as Entity;
-  const first = stored.shares.find(({ role }) => role === "admin") ?? stored.shares[0];
-  return { ...stored, owner: first?.user ?? NO_OWNER };
-}
-
-export type StoredEntity = Exclude<Entity, LogEntity> | (Omit<LogEntity, "owner"> & { readonly owner?: UserId });
-
-/** Owner of a log without shares. */
-const NO_OWNER = "" as UserId;
 
 /**
  * Pending additions to the logs of an owner, and its recent attempts to create one: see

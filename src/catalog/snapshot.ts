@@ -9,7 +9,7 @@ import {
   createSavedQueryIndex,
   createSessionIndex,
 } from "./indexes.ts";
-import { idOf, withOwner } from "./model.ts";
+import { idOf } from "./model.ts";
 import type {
   AccountEntity,
   Addition,
@@ -19,7 +19,6 @@ import type {
   SavedQueriesEntity,
   SessionEntity,
   SessionsEntity,
-  StoredEntity,
 } from "./model.ts";
 
 /** A document of the catalog as last read. `entity` is null if it was removed. */
@@ -129,7 +128,7 @@ export function createSnapshot(): Snapshot {
     apply(document) {
       const before = entries.get(document.id);
       if (before !== undefined && before.version >= document.version) return;
-      const entity = document.body === null ? null : withOwner(document.body as StoredEntity);
+      const entity = document.body as Entity | null;
       entries.set(document.id, { version: document.version, entity });
       if (before?.entity) take(before.entity, "drop");
       if (entity !== null) take(entity, "add");
