@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 
-import type { Account, Catalog } from "./catalog/catalog.ts";
+import type { Account } from "./auth/principals.ts";
+import type { Catalog } from "./catalog/catalog.ts";
 import { generateApiKey } from "./auth/secrets.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";

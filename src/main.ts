@@ -327,7 +327,7 @@ async function startApi(
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
-  closing.use(startSessionRemoval({ catalog, clock, log }));
+  closing.use(startSessionRemoval({ sessions: catalog, clock, log }));
   const { createApi } = await import("./api/api.ts");
   const { createPageHandler } = await import("./http/assets.ts");
   const answerOps = opsEndpoints("api");

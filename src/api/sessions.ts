@@ -1,6 +1,6 @@
 import type { z } from "zod";
 
-import type { Account, Session } from "../catalog/catalog.ts";
+import type { Account, Session } from "../auth/principals.ts";
 import { LoggiaError } from "../errors.ts";
 import { isFromLoopback } from "../ratelimit/address.ts";
 import { Moment } from "../http/moment.ts";

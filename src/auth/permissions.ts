@@ -1,7 +1,8 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { fold } from "../events/text.ts";
-import type { Account, Catalog, KeyGrant, Log, Role, Session } from "../catalog/catalog.ts";
+import type { Account, KeyGrant, Role, Session } from "./principals.ts";
+import type { Catalog, Log } from "../catalog/catalog.ts";
 
 /**
  * The caller of a request. This module alone decides who may do what. Functions named `require…`

@@ -1,6 +1,8 @@
 import type { LogKey, UserId } from "../events/event.ts";
-import { fold } from "../events/text.ts";
-import type { AccountLimits, ClassFilter, ClassOptions, Hook, Role, SavedQuery, Scope } from "./catalog.ts";
+import { foldEmail } from "../auth/credential-checks.ts";
+import type { Role, Scope } from "../auth/principals.ts";
+import type { StoredSession, StoredStartTicket } from "../auth/sessions/session-store.ts";
+import type { AccountLimits, ClassFilter, ClassOptions, Hook, SavedQuery } from "./catalog.ts";
 
 /**
  * A document of the catalog. Data that changes together shares a document: a log holds its shares
@@ -24,7 +26,7 @@ export type AccountEntity = {
   readonly id: UserId;
   readonly email: string;
   readonly admin: boolean;
-  /** See `passwords.ts`. */
+  /** As `src/auth/passwords/password-hasher.ts` returns it. */
   readonly password: string;
 };
 
@@ -102,42 +104,10 @@ export type HookEntity = Hook & { readonly secret?: string };
 export type SessionsEntity = {
   readonly kind: "sessions";
   readonly user: UserId;
-  readonly sessions: readonly SessionEntity[];
+  readonly sessions: readonly StoredSession[];
 };
 
-/** Times are milliseconds since the Unix epoch, by the trusted clock. */
-export type SessionEntity = {
-  readonly id: string;
-  /** SHA-256 of the secret, in hex. */
-  readonly hash: string;
-  /** The account's password mark when the session began. The session ends when the mark changes. */
-  readonly password: string;
-  readonly created: number;
-  readonly seen: number;
-  readonly address: string;
-  readonly agent: string;
-  readonly tickets?: readonly TicketEntity[];
-};
-
-/** Replaces the session cookie in one request. */
-export type TicketEntity = {
-  /** SHA-256 of the secret, in hex; `path` is the SHA-256 of the path that it is valid for. */
-  readonly hash: string;
-  readonly path: string;
-  readonly until: number;
-};
-
-/** Ticket for one sign-in, see `start-ticket.ts`. */
-export type StartTicketEntity = {
-  readonly kind: "start-ticket";
-  /** SHA-256 of the secret, in hex. */
-  readonly hash: string;
-  readonly user: UserId;
-  /** The account's password mark. The ticket expires when the mark changes. */
-  readonly password: string;
-  /** In milliseconds since the Unix epoch. */
-  readonly until: number;
-};
+export type StartTicketEntity = { readonly kind: "start-ticket" } & StoredStartTicket;
 
 /**
  * Pending additions to the logs of an owner, and its recent attempts to create one: see
@@ -171,7 +141,7 @@ export type FirstStartEntity = { readonly kind: "first-start"; readonly by: stri
  * normalized to NFC.
  */
 export const idOf = {
-  account: (email: string): string => `account/${fold(email.normalize("NFC"))}`,
+  account: (email: string): string => `account/${foldEmail(email)}`,
   log: (key: LogKey): string => `log/${key}`,
   quota: (owner: UserId): string => `quota/${owner}`,
   class: (log: LogKey, key: string): string => `class/${log}/${key}`,

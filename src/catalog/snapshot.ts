@@ -1,5 +1,7 @@
+import type { OwnedSession, StoredSession } from "../auth/sessions/session-store.ts";
 import type { LogKey, UserId } from "../events/event.ts";
-import type { Account, AccountLimits, ClassFilter, ClassOptions, KeyGrant, Log, Role } from "./catalog.ts";
+import type { Account, KeyGrant, Role } from "../auth/principals.ts";
+import type { AccountLimits, ClassFilter, ClassOptions, Log } from "./catalog.ts";
 import type { Document, Version } from "./documents/documents.ts";
 import {
   createAccountIndex,
@@ -17,7 +19,6 @@ import type {
   HookEntity,
   OptionsEntity,
   SavedQueriesEntity,
-  SessionEntity,
   SessionsEntity,
 } from "./model.ts";
 
@@ -61,10 +62,10 @@ export type Snapshot = {
   savedQueriesOfUser(user: UserId): readonly SavedQueriesEntity[];
   hooks(log: LogKey): readonly HookEntity[];
   /** Includes sessions that have ended. */
-  sessionsOf(user: UserId): readonly SessionEntity[];
+  sessionsOf(user: UserId): readonly StoredSession[];
   sessions(): readonly SessionsEntity[];
-  sessionByHash(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
-  sessionByTicket(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
+  sessionByHash(hash: string): OwnedSession | null;
+  sessionByTicket(hash: string): OwnedSession | null;
 };
 
 const NO_HOOKS: readonly HookEntity[] = Object.freeze([]);

@@ -1,7 +1,8 @@
 import type { ExecutionContext } from "ava";
 import test from "ava";
 
-import type { Account, KeyGrant, Log, Role, Scope } from "../../src/catalog/catalog.ts";
+import type { Account, KeyGrant, Role, Scope } from "../../src/auth/principals.ts";
+import type { Log } from "../../src/catalog/catalog.ts";
 import type { Caller } from "../../src/auth/permissions.ts";
 import {
   mayPost,

@@ -1,4 +1,5 @@
-import type { Account, Requester } from "../../catalog/catalog.ts";
+import type { Requester } from "../../auth/passwords/fair-queue.ts";
+import type { Account } from "../../auth/principals.ts";
 import { idOf } from "../../catalog/model.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Call } from "../../http/route.ts";

@@ -1,17 +1,37 @@
 import { createHmac, randomBytes } from "node:crypto";
 
-import type { Requester, Catalog } from "../../catalog/catalog.ts";
-import { isEmail } from "../../catalog/checks.ts";
-import { idOf } from "../../catalog/model.ts";
+import { foldEmail, isEmail, PASSWORD_LENGTH } from "../credential-checks.ts";
+import type { Account } from "../principals.ts";
+import type { Requester } from "./fair-queue.ts";
 import { unmatchableHash } from "./password-hasher.ts";
 import type { PasswordHasher } from "./password-hasher.ts";
-import type { Snapshot } from "../../catalog/snapshot.ts";
 
 const CACHE_MS = 60_000;
 const MAX_CACHED = 10_000;
 
-/** Longest password in UTF-16 units: 200 characters of two units. Longer ones are not hashed. */
-const MAX_PASSWORD_UNITS = 400;
+/** Longest password in UTF-16 units. Longer ones are not hashed. */
+const MAX_PASSWORD_UNITS = 2 * PASSWORD_LENGTH.most;
+
+/** An attempt to sign in with e-mail and password, as described by the caller. */
+export type Attempt = Omit<Requester, "account" | "exists"> & {
+  /** Called if the password changed while it was checked, and the old one matched. */
+  readonly outdated?: () => void;
+};
+
+/**
+ * Returns the account if e-mail and password match, else null. Unknown e-mails cost the same time.
+ * Slow hashing is bounded, and verified pairs are cached.
+ * @throws LoggiaError `overloaded` if too many checks are queued; errors of
+ * {@link Requester.recheck}
+ */
+export type Authenticate = (email: string, password: string, attempt?: Attempt) => Promise<Account | null>;
+
+/** The accounts that passwords are checked for, by e-mail address in any case. */
+type StoredAccounts = {
+  account(email: string): Account | null;
+  /** The hash as {@link PasswordHasher} returned it; null if there is no such account. */
+  storedPassword(email: string): string | null;
+};
 
 /** The default attempt: by the service itself. */
 const SERVICE = Object.freeze({ address: "", isKnown: true });
@@ -24,7 +44,7 @@ const SERVICE = Object.freeze({ address: "", isKnown: true });
  *
  * An unknown e-mail takes the path of a wrong password, against a hash that nothing matches.
  */
-export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher): Catalog["authenticate"] {
+export function createAuthenticator(accounts: StoredAccounts, hasher: PasswordHasher): Authenticate {
   const key = randomBytes(32);
   const nobody = unmatchableHash();
   const verified = createExpiringSet(CACHE_MS, MAX_CACHED);
@@ -49,15 +69,15 @@ export function createAuthenticator(snapshot: Snapshot, hasher: PasswordHasher):
 
   return async (email, password, { outdated, ...attempt } = SERVICE) => {
     if (password.length > MAX_PASSWORD_UNITS || !isEmail(email)) return null;
-    const entity = snapshot.accountEntity(email);
-    const stored = entity?.password ?? nobody;
-    const account = idOf.account(email);
+    const current = accounts.storedPassword(email);
+    const stored = current ?? nobody;
+    const account = foldEmail(email);
     const pair = createHmac("sha256", key)
       .update(JSON.stringify([account, stored, password]))
       .digest("base64");
-    if (!(await verify(pair, password, stored, { ...attempt, account, exists: entity !== null }))) return null;
+    if (!(await verify(pair, password, stored, { ...attempt, account, exists: current !== null }))) return null;
     // The account may have been removed, or its password changed, during the hash.
-    if (snapshot.accountEntity(email)?.password === stored) return snapshot.account(email);
+    if (accounts.storedPassword(email) === stored) return accounts.account(email);
     outdated?.();
     return null;
   };

@@ -1,7 +1,24 @@
 import { LoggiaError } from "../../errors.ts";
-import type { Requester } from "../../catalog/catalog.ts";
 import { GroupQueue } from "./group-queue.ts";
 import type { QueuedJob } from "./group-queue.ts";
+
+/** The party a password is hashed for. Hashing capacity is shared fairly by address and account. */
+export type Requester = {
+  /** Address of the request, grouped by network. */
+  readonly address: string;
+  /** The account named by the request, as a value that is the same for all its requests. */
+  readonly account: string;
+  /** Whether this account recently signed in from this address. */
+  readonly isKnown: boolean;
+  /** Failed guesses at this address; unknown requesters with the fewest go first. Default: 0 */
+  readonly guesses?: number;
+  /** Whether the account exists. An unknown requester must not learn it. Default: false */
+  readonly exists?: boolean;
+  /** Failed guesses by unknown requesters counted against the account. Default: 0 */
+  readonly failures?: number;
+  /** Called before the hash starts. Throws if the requester has no guesses left by then. */
+  readonly recheck?: () => void;
+};
 
 export type FairQueueOptions = {
   /** Concurrent jobs. */

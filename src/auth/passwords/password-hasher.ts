@@ -1,7 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 
-import type { Requester } from "../../catalog/catalog.ts";
 import { FairQueue } from "./fair-queue.ts";
+import type { Requester } from "./fair-queue.ts";
 
 /** Argon2id parameters of RFC 9106 and OWASP for a server: 19 MiB, 2 passes, 1 lane. */
 const PARAMETERS = { memory_kib: 19_456, passes: 2, parallelism: 1 } as const;

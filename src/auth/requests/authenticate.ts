@@ -1,4 +1,5 @@
-import type { Catalog, Session } from "../../catalog/catalog.ts";
+import type { Session } from "../principals.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import { idOf } from "../../catalog/model.ts";
 import { requireKey } from "../permissions.ts";
 import type { Caller } from "../permissions.ts";

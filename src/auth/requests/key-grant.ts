@@ -1,4 +1,5 @@
-import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
+import type { KeyGrant } from "../principals.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "./guesses.ts";
 

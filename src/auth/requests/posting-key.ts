@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
+import type { KeyGrant } from "../principals.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import { mayPost, requireKeyOf, requirePostingScope } from "../permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import { type LogKey, parseLogKey } from "../../events/event.ts";

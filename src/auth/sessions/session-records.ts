@@ -2,14 +2,10 @@ import type { Logger } from "pino";
 
 import { LoggiaError } from "../../errors.ts";
 import type { UserId } from "../../events/event.ts";
-import type { Account, Catalog, Session } from "../../catalog/catalog.ts";
-import { idOf } from "../../catalog/model.ts";
-import type { Entity, SessionEntity, SessionsEntity } from "../../catalog/model.ts";
-import type { Snapshot } from "../../catalog/snapshot.ts";
+import { createKeyedQueue } from "../../scheduling/serial-queue.ts";
+import type { AccountSession, Session } from "../principals.ts";
+import type { OwnedSession, SessionChange, SessionStore, StoredSession } from "./session-store.ts";
 import { UnstoredSessions } from "./unstored-sessions.ts";
-import type { OwnedSession } from "./unstored-sessions.ts";
-import { createKeyedQueue } from "../../catalog/writer.ts";
-import type { Writer } from "../../catalog/writer.ts";
 
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_LIFE_MS = 7 * 86_400_000;
@@ -21,9 +17,7 @@ const RETRY_MS = 5_000;
 const FUTURE_MS = 3_600_000;
 
 export type SessionParts = {
-  readonly snapshot: Snapshot;
-  readonly writer: Writer;
-  readonly passwordMark: Catalog["passwordMark"];
+  readonly store: SessionStore;
   /** Trusted clock. */
   readonly now: () => number;
   readonly log: Logger;
@@ -34,15 +28,9 @@ export type SessionParts = {
   readonly isAlone: boolean;
 };
 
-export type AccountSession = { readonly account: Account; readonly session: Session };
-
-/** A change of the sessions of one account. */
-type Change = (sessions: readonly SessionEntity[]) => readonly SessionEntity[];
-
 /**
- * Stores sessions and decides when they end. The sessions of an account share one document, whose
- * guarded writes enforce their limit. A session is bound to the account's password hash: it ends in
- * each process when that process reads a new password or the account's removal.
+ * Stores sessions and decides when they end. A session is bound to the account's password hash: it
+ * ends in each process when that process reads a new password or the account's removal.
  */
 export class SessionRecords {
   readonly #parts: SessionParts;
@@ -57,48 +45,48 @@ export class SessionRecords {
     this.#parts = parts;
   }
 
-  isOver(user: UserId, session: SessionEntity): boolean {
+  isOver(user: UserId, session: StoredSession): boolean {
     const now_ms = this.#parts.now();
     const isAhead = session.created > now_ms + FUTURE_MS;
     return isAhead || now_ms >= this.#endOf(session) || !this.isBound(user, session);
   }
 
   /** Whether the account still has the password that the session began with. */
-  isBound(user: UserId, { password }: SessionEntity): boolean {
-    return password === this.#parts.passwordMark(user);
+  isBound(user: UserId, { password }: StoredSession): boolean {
+    return password === this.#parts.store.passwordMark(user);
   }
 
   /** Whether a session has expired for certain, even if another process saw a later use. */
-  hasLapsed(session: SessionEntity): boolean {
+  hasLapsed(session: StoredSession): boolean {
     return this.#parts.now() >= this.#endOf(session) + SEEN_STEP_MS;
   }
 
   /** Returns a session with its account; null if it has ended. */
-  show(user: UserId, entity: SessionEntity | undefined): AccountSession | null {
-    const account = this.#parts.snapshot.accountById(user);
+  show(user: UserId, entity: StoredSession | undefined): AccountSession | null {
+    const account = this.#parts.store.account(user);
     if (entity === undefined || account === null || this.isOver(user, entity)) return null;
     const { id, created, address, agent } = entity;
     const [seen, expires] = [this.#seenOf(entity), this.#endOf(entity)];
     return { account, session: { id, user, created, seen, expires, address, agent } };
   }
 
-  find(user: UserId, id: string): SessionEntity | undefined {
+  find(user: UserId, id: string): StoredSession | undefined {
     return this.sessionsOf(user).find((session) => session.id === id);
   }
 
   /** Returns the sessions of an account, also those that have ended. */
-  sessionsOf(user: UserId): readonly SessionEntity[] {
-    return this.#unstored.applyTo(user, this.#parts.snapshot.sessionsOf(user));
+  sessionsOf(user: UserId): readonly StoredSession[] {
+    return this.#unstored.applyTo(user, this.#parts.store.sessions(user));
   }
 
   byHash(hash: string): OwnedSession | null {
     const unstored = this.#unstored.find((session) => session.hash === hash);
-    return unstored ?? this.#current(this.#parts.snapshot.sessionByHash(hash));
+    return unstored ?? this.#current(this.#parts.store.sessionByHash(hash));
   }
 
   byTicket(hash: string): OwnedSession | null {
     const unstored = this.#unstored.find(({ tickets = [] }) => tickets.some((ticket) => ticket.hash === hash));
-    return unstored ?? this.#current(this.#parts.snapshot.sessionByTicket(hash));
+    return unstored ?? this.#current(this.#parts.store.sessionByTicket(hash));
   }
 
   #current(stored: OwnedSession | null): OwnedSession | null {
@@ -111,26 +99,20 @@ export class SessionRecords {
    * change are kept, as this process may not know the newest password yet.
    * @returns why the change could not be stored and holds in this process only; else null
    */
-  write(user: UserId, change: Change): Promise<LoggiaError | null> {
+  write(user: UserId, change: SessionChange): Promise<LoggiaError | null> {
     return this.#inTurn(user, () => this.#write(user, change));
   }
 
-  async #write(user: UserId, change: Change): Promise<LoggiaError | null> {
-    const changed = (stored: readonly SessionEntity[]): readonly SessionEntity[] =>
+  async #write(user: UserId, change: SessionChange): Promise<LoggiaError | null> {
+    const changed = (stored: readonly StoredSession[]): readonly StoredSession[] =>
       change(this.#unstored.applyTo(user, stored).filter((session) => !this.hasLapsed(session)));
-    const next = (current: Entity | null): SessionsEntity | null => {
-      const before = current?.kind === "sessions" ? current.sessions : [];
-      const sessions = changed(before);
-      if (isSame(sessions, before)) return current as SessionsEntity | null;
-      return sessions.length === 0 ? null : { kind: "sessions", user, sessions };
-    };
     try {
-      await this.#parts.writer.write(idOf.sessions(user), next, { readsOthers: true });
+      await this.#parts.store.changeSessions(user, changed);
       this.#unstored.drop(user);
       return null;
     } catch (error) {
       if (!this.#parts.isAlone || !(error instanceof LoggiaError) || error.code !== "store_unavailable") throw error;
-      const stored = this.#parts.snapshot.sessionsOf(user);
+      const stored = this.#parts.store.sessions(user);
       this.#unstored.set(user, stored, changed(stored));
       this.#parts.log.warn({ err: error }, "a session could not be stored; it is kept in memory");
       return error;
@@ -172,15 +154,11 @@ export class SessionRecords {
     }
   }
 
-  #seenOf({ id, seen }: SessionEntity): number {
+  #seenOf({ id, seen }: StoredSession): number {
     return Math.max(seen, this.#used.get(id) ?? 0);
   }
 
-  #endOf(session: SessionEntity): number {
+  #endOf(session: StoredSession): number {
     return Math.min(session.created + SESSION_LIFE_MS, this.#seenOf(session) + SESSION_IDLE_MS);
   }
-}
-
-function isSame(some: readonly SessionEntity[], others: readonly SessionEntity[]): boolean {
-  return some.length === others.length && some.every((session, i) => session === others[i]);
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
-import type { Catalog } from "../../catalog/catalog.ts";
 import type { RemovalClock } from "../../events/clock.ts";
+import type { Sessions } from "./sessions.ts";
 
 const INTERVAL_MS = 3_600_000;
 
@@ -12,12 +12,12 @@ const INTERVAL_MS = 3_600_000;
  * @param options.interval_ms up to a fifth is added at random
  */
 export function startSessionRemoval(options: {
-  readonly catalog: Pick<Catalog, "removeEndedSessions">;
+  readonly sessions: Pick<Sessions, "removeEndedSessions">;
   readonly clock: Pick<RemovalClock, "mayRemove">;
   readonly log: Logger;
   readonly interval_ms?: number;
 }): AsyncDisposable {
-  const { catalog, clock, log, interval_ms = INTERVAL_MS } = options;
+  const { sessions, clock, log, interval_ms = INTERVAL_MS } = options;
   const closing = new AbortController();
   const { signal } = closing;
 
@@ -27,7 +27,7 @@ export function startSessionRemoval(options: {
       if (signal.aborted) return;
       if (!clock.mayRemove()) continue;
       try {
-        const removed = await catalog.removeEndedSessions();
+        const removed = await sessions.removeEndedSessions();
         if (removed > 0) log.info({ removed }, "ended sessions were removed");
       } catch (error) {
         log.warn({ err: error }, "ended sessions could not be removed; retrying in an hour");

@@ -1,8 +1,5 @@
 import type { UserId } from "../../events/event.ts";
-import type { SessionEntity } from "../../catalog/model.ts";
-
-/** A session with the account that it belongs to. */
-export type OwnedSession = { readonly user: UserId; readonly session: SessionEntity };
+import type { OwnedSession, StoredSession } from "./session-store.ts";
 
 /**
  * Changes of sessions that could not be stored, as while the disk is full. They hold in this process
@@ -10,7 +7,7 @@ export type OwnedSession = { readonly user: UserId; readonly session: SessionEnt
  */
 export class UnstoredSessions {
   /** By account and id of the session; null: the session has ended. */
-  readonly #changes = new Map<UserId, ReadonlyMap<string, SessionEntity | null>>();
+  readonly #changes = new Map<UserId, ReadonlyMap<string, StoredSession | null>>();
 
   get users(): readonly UserId[] {
     return [...this.#changes.keys()];
@@ -21,17 +18,17 @@ export class UnstoredSessions {
   }
 
   /** Returns the stored sessions of an account with its changes. */
-  applyTo(user: UserId, stored: readonly SessionEntity[]): readonly SessionEntity[] {
+  applyTo(user: UserId, stored: readonly StoredSession[]): readonly StoredSession[] {
     const changes = this.#changes.get(user);
     if (changes === undefined) return stored;
-    const current = new Map<string, SessionEntity | null>(stored.map((session) => [session.id, session]));
+    const current = new Map<string, StoredSession | null>(stored.map((session) => [session.id, session]));
     for (const [id, session] of changes) current.set(id, session);
     return [...current.values()].filter((session) => session !== null);
   }
 
   /** Replaces the changes of an account by what turns the stored sessions into the current ones. */
-  set(user: UserId, stored: readonly SessionEntity[], current: readonly SessionEntity[]): void {
-    const changes = new Map<string, SessionEntity | null>(stored.map(({ id }) => [id, null]));
+  set(user: UserId, stored: readonly StoredSession[], current: readonly StoredSession[]): void {
+    const changes = new Map<string, StoredSession | null>(stored.map(({ id }) => [id, null]));
     for (const session of current) {
       if (stored.includes(session)) changes.delete(session.id);
       else changes.set(session.id, session);
@@ -45,7 +42,7 @@ export class UnstoredSessions {
     this.#changes.delete(user);
   }
 
-  find(isMatch: (session: SessionEntity) => boolean): OwnedSession | null {
+  find(isMatch: (session: StoredSession) => boolean): OwnedSession | null {
     for (const [user, changes] of this.#changes) {
       for (const session of changes.values()) if (session !== null && isMatch(session)) return { user, session };
     }

@@ -1,4 +1,5 @@
-import type { Catalog, KeyGrant } from "../../catalog/catalog.ts";
+import type { KeyGrant } from "../../auth/principals.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import { requireKeyOf, requirePostingScope } from "../../auth/permissions.ts";
 import { LoggiaError } from "../../errors.ts";
 import { parseLogKey } from "../../events/event.ts";

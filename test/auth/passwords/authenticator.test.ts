@@ -1,11 +1,10 @@
 import test from "ava";
 
 import { createAuthenticator } from "../../../src/auth/passwords/authenticator.ts";
-import type { Version } from "../../../src/catalog/documents/documents.ts";
-import { idOf } from "../../../src/catalog/model.ts";
+import { foldEmail } from "../../../src/auth/credential-checks.ts";
 import { createPasswordHasher } from "../../../src/auth/passwords/password-hasher.ts";
 import type { PasswordHasher } from "../../../src/auth/passwords/password-hasher.ts";
-import { createSnapshot } from "../../../src/catalog/snapshot.ts";
+import type { UserId } from "../../../src/events/event.ts";
 
 const EMAIL = "ann@example.org";
 const PASSWORD = "correct horse";
@@ -13,15 +12,13 @@ const PASSWORD = "correct horse";
 /** An authenticator over one account, and a count of the slow hashes that it computed. */
 async function prepare() {
   const hasher = createPasswordHasher();
-  const snapshot = createSnapshot();
-  let version = 0;
+  const account = { id: "0".repeat(16) as UserId, email: EMAIL, admin: false };
+  let stored: string | null = null;
   let checks = 0;
   const setStored = (password: string | null): void => {
-    version += 1;
-    const body =
-      password === null ? null : { kind: "account", id: "0".repeat(16), email: EMAIL, admin: false, password };
-    snapshot.apply({ id: idOf.account(EMAIL), version: String(version).padStart(9, "0") as Version, body });
+    stored = password;
   };
+  const isStored = (email: string): boolean => stored !== null && foldEmail(email) === EMAIL;
   const counting: PasswordHasher = {
     hash: (password) => hasher.hash(password),
     verify: (password, stored, requester) => {
@@ -30,7 +27,13 @@ async function prepare() {
     },
   };
   setStored(await hasher.hash(PASSWORD));
-  const authenticate = createAuthenticator(snapshot, counting);
+  const authenticate = createAuthenticator(
+    {
+      account: (email) => (isStored(email) ? account : null),
+      storedPassword: (email) => (isStored(email) ? stored : null),
+    },
+    counting,
+  );
   return { authenticate, setStored, hasher, checks: () => checks };
 }
 

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import type { Requester } from "../../../src/catalog/catalog.ts";
+import type { Requester } from "../../../src/auth/passwords/fair-queue.ts";
 import { FairQueue } from "../../../src/auth/passwords/fair-queue.ts";
 import { LoggiaError } from "../../../src/errors.ts";
 

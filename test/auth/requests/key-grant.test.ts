@@ -1,6 +1,6 @@
 import test from "ava";
 
-import type { KeyGrant } from "../../../src/catalog/catalog.ts";
+import type { KeyGrant } from "../../../src/auth/principals.ts";
 import { generateApiKey } from "../../../src/auth/secrets.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../../src/ratelimit/rate-limiter.ts";

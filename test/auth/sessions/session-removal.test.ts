@@ -24,7 +24,7 @@ for (const { name, openStorage } of DOCUMENTS_ADAPTERS) {
     let isInDoubt = true;
     let asked = 0;
     const clock = { mayRemove: () => ((asked += 1), !isInDoubt) };
-    const removal = startSessionRemoval({ catalog, clock, log, interval_ms: 5 });
+    const removal = startSessionRemoval({ sessions: catalog, clock, log, interval_ms: 5 });
     t.teardown(() => removal[Symbol.asyncDispose]());
     const stored = async () => (await documents.read(`sessions/${account.id}`))?.body ?? null;
     await until(() => asked > 3, { what: "several reads of the clock" });

@@ -2,7 +2,8 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 import { pino } from "pino";
 
-import type { Account, Catalog, Session } from "../../../src/catalog/catalog.ts";
+import type { Account, Session } from "../../../src/auth/principals.ts";
+import type { Catalog } from "../../../src/catalog/catalog.ts";
 import { createCatalog } from "../../../src/catalog/create.ts";
 import type { Documents } from "../../../src/catalog/documents/documents.ts";
 import { SEEN_STEP_MS, SESSION_IDLE_MS, SESSION_LIFE_MS } from "../../../src/auth/sessions/session-records.ts";

@@ -2,7 +2,8 @@ import test from "ava";
 import type { ExecutionContext } from "ava";
 import { pino } from "pino";
 
-import type { Account, Catalog } from "../../../src/catalog/catalog.ts";
+import type { Account } from "../../../src/auth/principals.ts";
+import type { Catalog } from "../../../src/catalog/catalog.ts";
 import { createCatalog } from "../../../src/catalog/create.ts";
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { LoggiaError } from "../../../src/errors.ts";
