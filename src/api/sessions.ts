@@ -112,7 +112,7 @@ export const SESSION_ROUTES = [
  */
 async function signIn(context: Context, call: RouteCall<"anyone", z.infer<typeof SignIn>>): Promise<Reply> {
   const { catalog, browsers } = context;
-  const refusal = browsers.refusalOf(call.request);
+  const refusal = browsers.originRefusal(call.request);
   if (refusal !== null) throw refusal;
   requireJson(call.request);
   const given = await call.input();

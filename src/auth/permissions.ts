@@ -1,8 +1,7 @@
 import { LoggiaError } from "../errors.ts";
-import type { LogKey } from "../events/event.ts";
-import { fold } from "../events/text.ts";
+import type { LogKey, UserId } from "../events/event.ts";
+import { foldEmail } from "./credential-checks.ts";
 import type { Account, KeyGrant, Role, Session } from "./principals.ts";
-import type { Catalog, Log } from "../catalog/catalog.ts";
 
 /**
  * The caller of a request. This module alone decides who may do what. Functions named `require…`
@@ -19,13 +18,18 @@ export type Caller =
   | { readonly kind: "key"; readonly grant: KeyGrant };
 
 /** The part of the catalog that permissions depend on. */
-type Rights = Pick<Catalog, "log" | "logsOf" | "roleOf">;
+export type Rights<Log> = {
+  log(key: LogKey): Log | null;
+  /** Logs shared with an account. */
+  logsOf(user: UserId): readonly Log[];
+  roleOf(user: UserId, log: LogKey): Role | null;
+};
 
 /** An account with a share of a log, and its role. */
-export type Member = { readonly account: Account; readonly log: Log; readonly role: Role };
+export type Member<Log> = { readonly account: Account; readonly log: Log; readonly role: Role };
 
 /**
- * Returns the caller of an API key. @param grant result of {@link Catalog.apiKey}. @throws
+ * Returns the caller of an API key. @param grant result of a look-up by its secret. @throws
  * LoggiaError `unauthorized` if it is unknown or disabled
  */
 export function requireKey(grant: KeyGrant | null): Extract<Caller, { kind: "key" }> {
@@ -33,7 +37,7 @@ export function requireKey(grant: KeyGrant | null): Extract<Caller, { kind: "key
 }
 
 /** Returns a log that the caller may read and query: members, and its keys with a reading scope. */
-export function requireReadable(rights: Rights, caller: Caller, key: LogKey): Log {
+export function requireReadable<Log>(rights: Rights<Log>, caller: Caller, key: LogKey): Log {
   switch (caller.kind) {
     case "account":
       return requireMember(rights, caller, key).log;
@@ -47,14 +51,14 @@ export function requireReadable(rights: Rights, caller: Caller, key: LogKey): Lo
 }
 
 /** Returns a log whose existence the caller may know: members, and its keys of any scope. */
-export function requireVisible(rights: Rights, caller: Caller, key: LogKey): Log {
+export function requireVisible<Log>(rights: Rights<Log>, caller: Caller, key: LogKey): Log {
   if (caller.kind === "account") return requireMember(rights, caller, key).log;
   if (caller.grant.log !== key) throw logNotFound(key);
   return requireLog(rights, key);
 }
 
 /** Returns the logs that the caller may read: those shared with the account, or the key's log. */
-export function requireReadableLogs(rights: Rights, caller: Caller): readonly Log[] {
+export function requireReadableLogs<Log>(rights: Rights<Log>, caller: Caller): readonly Log[] {
   switch (caller.kind) {
     case "account":
       return rights.logsOf(caller.account.id);
@@ -69,8 +73,8 @@ export function requireReadableLogs(rights: Rights, caller: Caller): readonly Lo
  * Returns the grant if the key belongs to the log that is posted to. Another log's key gives the
  * same 401 as an unknown one.
  */
-export function requireKeyOf(grant: KeyGrant | null, key: LogKey | null): KeyGrant {
-  if (isKeyOf(grant, key)) return grant;
+export function requireKeyForLog(grant: KeyGrant | null, key: LogKey | null): KeyGrant {
+  if (isKeyForLog(grant, key)) return grant;
   throw wrongKey();
 }
 
@@ -82,10 +86,10 @@ export function requirePostingScope(grant: KeyGrant): void {
 
 /** Combines the two checks above, without saying which one failed. */
 export function mayPost(grant: KeyGrant | null, key: string): grant is KeyGrant {
-  return isKeyOf(grant, key) && grant.scope !== "read-only";
+  return isKeyForLog(grant, key) && grant.scope !== "read-only";
 }
 
-function isKeyOf(grant: KeyGrant | null, key: string | null): grant is KeyGrant {
+function isKeyForLog(grant: KeyGrant | null, key: string | null): grant is KeyGrant {
   return grant !== null && !grant.disabled && grant.log === key;
 }
 
@@ -96,7 +100,7 @@ export function requireAccount(caller: Caller): Account {
 }
 
 /** Returns the caller as a member of the log, in either role. */
-export function requireMember(rights: Rights, caller: Caller, key: LogKey): Member {
+export function requireMember<Log>(rights: Rights<Log>, caller: Caller, key: LogKey): Member<Log> {
   const account = requireAccount(caller);
   const role = rights.roleOf(account.id, key);
   if (role === null) throw logNotFound(key);
@@ -104,7 +108,7 @@ export function requireMember(rights: Rights, caller: Caller, key: LogKey): Memb
 }
 
 /** Returns the caller as an admin of the log, who may delete events and manage it. */
-export function requireLogAdmin(rights: Rights, caller: Caller, key: LogKey): Member {
+export function requireLogAdmin<Log>(rights: Rights<Log>, caller: Caller, key: LogKey): Member<Log> {
   const member = requireMember(rights, caller, key);
   if (member.role === "admin") return member;
   throw new LoggiaError(
@@ -123,7 +127,7 @@ export function requireServiceAdmin(caller: Caller): Account {
 /** For changing a password: the account itself, or a service admin. */
 export function requireSelfOrServiceAdmin(caller: Caller, email: string): Account {
   const account = requireAccount(caller);
-  return fold(account.email) === fold(email.normalize("NFC")) ? account : requireServiceAdmin(caller);
+  return foldEmail(account.email) === foldEmail(email) ? account : requireServiceAdmin(caller);
 }
 
 function requireEnabled(grant: KeyGrant | null): KeyGrant {
@@ -140,7 +144,7 @@ function requireReadingScope(grant: KeyGrant): void {
   throw new LoggiaError("forbidden", "This API key is write-only; reading needs a read-write or read-only one");
 }
 
-function requireLog(rights: Rights, key: LogKey): Log {
+function requireLog<Log>(rights: Rights<Log>, key: LogKey): Log {
   const log = rights.log(key);
   if (log === null) throw logNotFound(key);
   return log;

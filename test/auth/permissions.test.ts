@@ -8,7 +8,7 @@ import {
   mayPost,
   requireAccount,
   requireKey,
-  requireKeyOf,
+  requireKeyForLog,
   requireLogAdmin,
   requireMember,
   requirePostingScope,
@@ -73,7 +73,7 @@ test("an unknown or disabled key is no caller", (t) => {
 
 test("a key posts to its own log if its scope allows it", (t) => {
   const requireWritable = (grant: KeyGrant | null, log: LogKey): KeyGrant => {
-    const own = requireKeyOf(grant, log);
+    const own = requireKeyForLog(grant, log);
     requirePostingScope(own);
     return own;
   };

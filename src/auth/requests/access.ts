@@ -1,3 +1,7 @@
+import { LoggiaError } from "../../errors.ts";
+import type { ErrorCode } from "../../errors.ts";
+import { parseLogKey } from "../../events/event.ts";
+import type { LogKey } from "../../events/event.ts";
 import {
   requireAccount,
   requireLogAdmin,
@@ -8,39 +12,59 @@ import {
   requireServiceAdmin,
   requireVisible,
 } from "../permissions.ts";
-import type { ErrorCode } from "../../errors.ts";
-import { logKeyOf } from "../../api/context.ts";
-import type { ApiCall, Context } from "../../api/context.ts";
+import type { Caller, Member, Rights } from "../permissions.ts";
+import type { Account } from "../principals.ts";
 
-/** Returns what a route may use for its caller. @throws LoggiaError of the permission it lacks */
-type Grant = (rights: Pick<Context, "catalog">, call: ApiCall) => unknown;
+/**
+ * What a route receives as `access`, by the access that it declares. The caller is authenticated
+ * first: by HTTP Basic, a session, a ticket or an API key.
+ */
+export type Grants<Log> = {
+  caller: null;
+  account: Account;
+  reader: readonly Log[];
+  "service admin": Account;
+  "own account or service admin": Account;
+  "log caller": Log;
+  "log reader": Log;
+  "log member": Member<Log>;
+  "log admin": Member<Log>;
+};
 
-/** The check of each kind of access that depends on the authenticated caller. */
-const GRANTS = {
-  caller: () => null,
-  account: (_, { caller }) => requireAccount(caller),
-  reader: ({ catalog }, { caller }) => requireReadableLogs(catalog, caller),
-  "service admin": (_, { caller }) => requireServiceAdmin(caller),
-  "own account or service admin": (_, { caller, params }) => requireSelfOrServiceAdmin(caller, params["email"] ?? ""),
-  "log caller": ({ catalog }, call) => requireVisible(catalog, call.caller, logKeyOf(call)),
-  "log reader": ({ catalog }, call) => requireReadable(catalog, call.caller, logKeyOf(call)),
-  "log member": ({ catalog }, call) => requireMember(catalog, call.caller, logKeyOf(call)),
-  "log admin": ({ catalog }, call) => requireLogAdmin(catalog, call.caller, logKeyOf(call)),
-} as const satisfies Record<string, Grant>;
-
-/** Access that {@link GRANTS} checks, after HTTP Basic, a session, a ticket or an API key. */
-export type Granted = keyof typeof GRANTS;
+/** Access that depends on the authenticated caller. */
+export type Granted = keyof Grants<unknown>;
 
 /** Who may call a route. */
 export type Who = Granted | "anyone" | "session" | "posting key";
 
-/** What a route receives as `access`. */
-export type Access<W extends Granted> = ReturnType<(typeof GRANTS)[W]>;
+/** An authenticated call, with the parameters of its path. */
+type Asked = { readonly caller: Caller; readonly params: Readonly<Record<string, string>> };
+
+/** The check of each kind of access. */
+const GRANTS: { readonly [W in Granted]: <Log>(rights: Rights<Log>, asked: Asked) => Grants<Log>[W] } = {
+  caller: () => null,
+  account: (_, { caller }) => requireAccount(caller),
+  reader: (rights, { caller }) => requireReadableLogs(rights, caller),
+  "service admin": (_, { caller }) => requireServiceAdmin(caller),
+  "own account or service admin": (_, { caller, params }) => requireSelfOrServiceAdmin(caller, params["email"] ?? ""),
+  "log caller": (rights, asked) => requireVisible(rights, asked.caller, logInPath(asked)),
+  "log reader": (rights, asked) => requireReadable(rights, asked.caller, logInPath(asked)),
+  "log member": (rights, asked) => requireMember(rights, asked.caller, logInPath(asked)),
+  "log admin": (rights, asked) => requireLogAdmin(rights, asked.caller, logInPath(asked)),
+};
 
 /** Checks the access of an authenticated caller. @throws LoggiaError of the permission it lacks */
-export function grantAccess<W extends Granted>(who: W, context: Context, call: ApiCall): Access<W> {
-  const grant: Grant = GRANTS[who];
-  return grant(context, call) as Access<W>;
+export function grantAccess<W extends Granted, Log>(who: W, rights: Rights<Log>, asked: Asked): Grants<Log>[W] {
+  return GRANTS[who](rights, asked);
+}
+
+function logInPath({ params }: Asked): LogKey {
+  const key = parseLogKey(params["log"] ?? "");
+  if (key !== null) return key;
+  throw new LoggiaError(
+    "log_not_found",
+    "There is no such log: keys are letters a to z, digits and hyphens, at most 63",
+  );
 }
 
 export type Credentials = "none" | "session" | "account" | "account or key" | "posting key";

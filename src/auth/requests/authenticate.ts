@@ -1,39 +1,32 @@
-import type { Session } from "../principals.ts";
-import type { Catalog } from "../../catalog/catalog.ts";
-import { idOf } from "../../catalog/model.ts";
-import { requireKey } from "../permissions.ts";
-import type { Caller } from "../permissions.ts";
 import { LoggiaError } from "../../errors.ts";
-import { guessNetworkOf } from "../../ratelimit/address.ts";
-import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import { grantOf } from "./key-grant.ts";
-import type { GrantOptions } from "./key-grant.ts";
-import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { hasBody, readBody } from "../../http/body.ts";
 import type { BodyOptions } from "../../http/body.ts";
-import type { OriginCheck } from "./origin-check.ts";
 import { parseForm } from "../../http/form.ts";
 import type { Call } from "../../http/route.ts";
+import { guessNetworkOf } from "../../ratelimit/address.ts";
+import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import type { LogOwners } from "../../ratelimit/quota-owner.ts";
+import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
+import { foldEmail } from "../credential-checks.ts";
+import type { Authenticate } from "../passwords/authenticator.ts";
+import { requireKey } from "../permissions.ts";
+import type { Caller } from "../permissions.ts";
+import type { Session } from "../principals.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { SessionTickets } from "../sessions/session-tickets.ts";
+import type { GuessLimiter } from "./guess-limiter.ts";
+import { findGrant } from "./key-grant.ts";
+import type { GrantOptions } from "./key-grant.ts";
+import type { OriginCheck } from "./origin-check.ts";
+import { pathWithoutTicket, requestTicket } from "./request-ticket.ts";
 import { isFromPage, readSessionCookies } from "./session-cookie.ts";
-import { askedPath, ticketOf } from "./request-ticket.ts";
 
-export type AuthenticationOptions = GrantOptions & {
-  readonly catalog: Pick<Catalog, "authenticate" | "ownerOf" | "session" | "useSession" | "useTicket">;
-  readonly limiter: Pick<
-    RateLimiter,
-    | "peerOf"
-    | "pairOf"
-    | "beforePair"
-    | "isKnown"
-    | "guessesAt"
-    | "failuresOf"
-    | "wrongPair"
-    | "refusedPair"
-    | "rightPair"
-    | "countCaller"
-    | "notePassword"
-    | "rightKey"
-  >;
+export type AuthenticationOptions = {
+  readonly catalog: GrantOptions["catalog"] &
+    LogOwners & { authenticate: Authenticate } & Pick<Sessions, "session" | "useSession"> &
+    Pick<SessionTickets, "useTicket">;
+  readonly limiter: Pick<RateLimiter, "countCaller">;
+  readonly guesses: GuessLimiter;
   readonly browsers: OriginCheck;
   readonly body: BodyOptions;
   /** Whether the body belongs to the call (form or JSON) and so cannot contain credentials. */
@@ -59,10 +52,10 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   const key = call.query.get("apikey") ?? "";
   const cookies = readSessionCookies(call.request.headers, browsers.isOverTls(call.request));
   if (cookies.length > 0 && isFromPage(call.request.headers)) return await checkSession(cookies, call, options);
-  const ticket = ticketOf(call);
+  const ticket = requestTicket(call);
   if (ticket !== null) return await checkTicket(ticket, cookies, call, options);
   if (authorization !== undefined) {
-    const refusal = browsers.refusalOf(call.request);
+    const refusal = browsers.originRefusal(call.request);
     // Browsers also add stored Basic credentials to another site's requests with an API key.
     if (refusal !== null && key !== "") return await checkKey(key, call, options);
     if (refusal !== null) throw refusal;
@@ -77,7 +70,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
   if (!takesBody && hasBody(call.request)) {
     return await checkBody((await readBody(call.request, body)).toString("utf8"), call, options);
   }
-  const refusal = cookies.length === 0 ? null : browsers.refusalOfSession(call.request);
+  const refusal = cookies.length === 0 ? null : browsers.sessionRefusal(call.request);
   throw refusal ?? new LoggiaError("unauthorized", `The request has no credentials. ${HOW_TO_AUTHENTICATE}`);
 }
 
@@ -92,7 +85,7 @@ export async function checkSession(
   options: SessionOptions,
 ): Promise<SessionCaller> {
   const { catalog, browsers } = options;
-  const refusal = browsers.refusalOfSession(call.request);
+  const refusal = browsers.sessionRefusal(call.request);
   if (refusal !== null) throw refusal;
   refuseJsonp(call);
   const [secret, ...others] = cookies;
@@ -113,12 +106,12 @@ async function checkTicket(
   options: SessionOptions,
 ): Promise<SessionCaller> {
   const { catalog, browsers } = options;
-  const refusal = browsers.refusalOf(call.request);
+  const refusal = browsers.originRefusal(call.request);
   if (refusal !== null) throw refusal;
   refuseJsonp(call);
   const [cookie] = cookies;
   const beside = cookie === undefined ? null : await catalog.session(cookie);
-  const found = await catalog.useTicket(ticket, askedPath(call), beside?.account.id ?? null);
+  const found = await catalog.useTicket(ticket, pathWithoutTicket(call), beside?.account.id ?? null);
   if (found !== null) return calledBy(found, options);
   const message = "This ticket is unknown, used, older than a minute, for another user, or for another path";
   throw new LoggiaError("unauthorized", message);
@@ -143,7 +136,7 @@ type SessionOptions = Pick<AuthenticationOptions, "catalog" | "limiter" | "brows
 export type SessionCaller = AccountCaller & { readonly session: Session };
 
 /** Returns the account that a caller's requests count for: of an API key, its log's owner. */
-export function quotaOwnerOfCaller(catalog: Pick<Catalog, "ownerOf">, caller: Caller): string {
+export function quotaOwnerOfCaller(catalog: LogOwners, caller: Caller): string {
   return caller.kind === "account" ? caller.account.id : quotaOwnerOf(catalog, caller.grant.log);
 }
 
@@ -154,30 +147,31 @@ export function quotaOwnerOfCaller(catalog: Pick<Catalog, "ownerOf">, caller: Ca
 export async function checkPair(
   { email, password }: Pair,
   call: Call,
-  options: Pick<AuthenticationOptions, "catalog" | "limiter">,
+  options: Pick<AuthenticationOptions, "catalog" | "limiter" | "guesses">,
 ): Promise<AccountCaller> {
-  const { catalog, limiter } = options;
-  const peer = limiter.peerOf(call.request, call.address);
-  const pair = limiter.pairOf(idOf.account(email), password);
-  limiter.beforePair(peer, pair);
+  const { catalog, limiter, guesses } = options;
+  const peer = guesses.peerAt(call.request, call.address);
+  const pair = guesses.pairFor(foldEmail(email), password);
+  guesses.beforePair(peer, pair);
   const attempt = {
     address: guessNetworkOf(call.address),
-    isKnown: limiter.isKnown(peer, pair),
-    guesses: limiter.guessesAt(peer),
-    failures: limiter.failuresOf(pair),
-    recheck: () => limiter.beforePair(peer, pair),
-    outdated: () => limiter.notePassword(pair),
+    isKnown: guesses.isKnown(peer, pair),
+    guesses: guesses.addressGuesses(peer),
+    failures: guesses.accountGuesses(pair),
+    recheck: () => guesses.beforePair(peer, pair),
+    outdated: () => guesses.notePassword(pair),
   };
   const account = await catalog.authenticate(email, password, attempt).catch((error: unknown) => {
-    if (error instanceof LoggiaError && error.code === "overloaded") limiter.refusedPair(peer, pair);
+    if (error instanceof LoggiaError && error.code === "overloaded") guesses.refusedPair(peer, pair);
     throw error;
   });
   if (account === null) {
-    limiter.wrongPair(peer, pair);
+    guesses.wrongPair(peer, pair);
     throw wrongPair();
   }
   const caller: AccountCaller = { kind: "account", account };
-  limiter.rightPair(peer, pair, quotaOwnerOfCaller(catalog, caller));
+  guesses.rightPair(peer, pair);
+  limiter.countCaller(quotaOwnerOfCaller(catalog, caller));
   return caller;
 }
 
@@ -186,9 +180,11 @@ function wrongPair(): LoggiaError {
 }
 
 async function checkKey(secret: string, call: Call, options: AuthenticationOptions): Promise<Caller> {
-  const peer = options.limiter.peerOf(call.request, call.address);
-  const caller = requireKey(await grantOf(secret, peer, options));
-  options.limiter.rightKey(peer, secret, caller.grant.id, quotaOwnerOfCaller(options.catalog, caller));
+  const { catalog, limiter, guesses } = options;
+  const peer = guesses.peerAt(call.request, call.address);
+  const caller = requireKey(await findGrant(secret, peer, options));
+  guesses.rightKey(peer, secret, caller.grant.id);
+  limiter.countCaller(quotaOwnerOfCaller(catalog, caller));
   return caller;
 }
 
@@ -202,7 +198,7 @@ async function checkBody(body: string, call: Call, options: AuthenticationOption
   const pair = splitPair(body.replace(/(?<![\r\n])[\r\n]+$/, ""));
   // A malformed pair does not count as a guess.
   if (pair === null) throw wrongPair();
-  const refusal = options.browsers.refusalOf(call.request);
+  const refusal = options.browsers.originRefusal(call.request);
   if (refusal !== null) throw refusal;
   return await checkPair(pair, call, options);
 }

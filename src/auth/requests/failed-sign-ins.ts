@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 /** The kind of a wrong credential. */
-export type Wrong = "password" | "key";
+export type WrongCredential = "password" | "key";
 
 /** Maximum number of lines a minute. Further failures are only counted. */
 const LINES_MAX = 10;
@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
  * cannot fill the disk. The credential is not logged, and neither is the e-mail, because people
  * type passwords in its place.
  */
-export function createFailedSignIns(log: Logger): Disposable & { note(wrong: Wrong, address: string): void } {
+export function createFailedSignIns(log: Logger): Disposable & { note(wrong: WrongCredential, address: string): void } {
   let logged = 0;
   let unlogged = 0;
   let timer: NodeJS.Timeout | null = null;

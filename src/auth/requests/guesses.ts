@@ -56,13 +56,13 @@ export class Guesses {
   readonly #connections = new WeakMap<object, Set<string>>();
 
   constructor({ failures, maxEntries, now }: GuessOptions) {
-    const bucketsOf = (share: number) =>
+    const createShare = (share: number) =>
       createBuckets({ rate_s: (share * failures) / 60, burst: share * failures, maxEntries, now });
     this.#now = now;
-    this.#networks = bucketsOf(1);
-    this.#own = bucketsOf(1);
-    this.#first = bucketsOf(FIRST_SHARE);
-    this.#further = bucketsOf(FURTHER_SHARE);
+    this.#networks = createShare(1);
+    this.#own = createShare(1);
+    this.#first = createShare(FIRST_SHARE);
+    this.#further = createShare(FURTHER_SHARE);
     this.#wrong = createRecent<true>(maxEntries);
     this.#tried = createRecent<number>(maxEntries);
     this.#addresses = createRecent<Map<string, number>>(maxEntries);
@@ -99,12 +99,12 @@ export class Guesses {
   }
 
   /** Returns how many guesses count against an address now. */
-  guessesAt({ address }: Peer): number {
+  addressGuesses({ address }: Peer): number {
     return this.#networks.spent(guessNetworkOf(address));
   }
 
   /** Returns how many guesses from unknown addresses count against an account now. */
-  failuresOf({ account }: Pair): number {
+  accountGuesses({ account }: Pair): number {
     return this.#first.spent(account) + this.#further.spent(account);
   }
 
@@ -133,14 +133,14 @@ export class Guesses {
   /**
    * Returns the seconds until an API key may be tried, 0 if now. A generated key cannot be guessed
    * and never waits. A key chosen by a person is guarded as a password is.
-   * @param idOf finds the key's id; called only if a credential was right on the connection
+   * @param findId finds the key's id; called only if a credential was right on the connection
    *   before
    */
-  keyWait_s({ address, connection }: Peer, secret: string, idOf: () => string | undefined): number {
+  keyWait_s({ address, connection }: Peer, secret: string, findId: () => string | undefined): number {
     const wait_s = this.#networks.wait(guessNetworkOf(address));
     if (wait_s === 0 || isGeneratedApiKey(secret)) return 0;
     if (connection === null || !this.#connections.has(connection)) return wait_s;
-    return this.#wasRightOn(connection, `key ${idOf() ?? ""}`) ? 0 : wait_s;
+    return this.#wasRightOn(connection, `key ${findId() ?? ""}`) ? 0 : wait_s;
   }
 
   wrongKey({ address }: Peer, secret: string, fingerprint: string): void {

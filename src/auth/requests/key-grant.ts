@@ -1,11 +1,15 @@
 import type { KeyGrant } from "../principals.ts";
-import type { Catalog } from "../../catalog/catalog.ts";
-import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
+import type { GuessLimiter } from "./guess-limiter.ts";
 import type { Peer } from "./guesses.ts";
 
 export type GrantOptions = {
-  readonly catalog: Pick<Catalog, "apiKey" | "cachedApiKey">;
-  readonly limiter: Pick<RateLimiter, "beforeKey" | "wrongKey">;
+  /** The catalog's API keys, looked up by their secret. */
+  readonly catalog: {
+    apiKey(secret: string): Promise<KeyGrant | null>;
+    /** From memory only: null may mean "not seen yet". */
+    cachedApiKey(secret: string): KeyGrant | null;
+  };
+  readonly guesses: Pick<GuessLimiter, "beforeKey" | "wrongKey">;
 };
 
 /**
@@ -13,13 +17,13 @@ export type GrantOptions = {
  * key. A miss counts as a guess. A recently used key is not hashed and looked up again.
  * @throws LoggiaError `too_many_requests` after too many wrong keys
  */
-export async function grantOf(
+export async function findGrant(
   secret: string,
   peer: Peer,
-  { catalog, limiter }: GrantOptions,
+  { catalog, guesses }: GrantOptions,
 ): Promise<KeyGrant | null> {
-  limiter.beforeKey(peer, secret, () => catalog.cachedApiKey(secret)?.id);
+  guesses.beforeKey(peer, secret, () => catalog.cachedApiKey(secret)?.id);
   const grant = catalog.cachedApiKey(secret) ?? (await catalog.apiKey(secret));
-  if (grant === null) limiter.wrongKey(peer, secret);
+  if (grant === null) guesses.wrongKey(peer, secret);
   return grant;
 }

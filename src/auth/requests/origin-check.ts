@@ -1,10 +1,11 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import type { BlockList } from "node:net";
 import { hostname } from "node:os";
 
 import { LoggiaError } from "../../errors.ts";
 import { isTrustedProxy } from "../../ratelimit/address.ts";
+import { isFromBrowser } from "../../http/from-browser.ts";
 import { isFromPage } from "./session-cookie.ts";
 
 /** Decides which browser requests may use a person's credentials. */
@@ -13,24 +14,15 @@ export type OriginCheck = {
    * Returns an error for a browser request that comes from another site or names an unknown host,
    * else null.
    */
-  refusalOf(request: IncomingMessage): LoggiaError | null;
+  originRefusal(request: IncomingMessage): LoggiaError | null;
   /**
    * Returns an error for a request that may not use the session cookie, else null. Such a request
    * needs the page's own header, and may not come from an address bar.
    */
-  refusalOfSession(request: IncomingMessage): LoggiaError | null;
+  sessionRefusal(request: IncomingMessage): LoggiaError | null;
   /** Whether a request arrived over TLS through a trusted proxy. */
   isOverTls(request: IncomingMessage): boolean;
 };
-
-/** Whether a request comes from a browser. */
-export function isFromBrowser({
-  "sec-fetch-site": site,
-  origin,
-  "user-agent": agent = "",
-}: IncomingHttpHeaders): boolean {
-  return site !== undefined || origin !== undefined || ENGINES.test(agent);
-}
 
 export type OriginCheckOptions = {
   /** Host names of this service, in addition to loopback names and the machine's own. */
@@ -39,11 +31,6 @@ export type OriginCheckOptions = {
   readonly trustedProxies?: BlockList;
 };
 
-/**
- * Matches the user agents of all browsers, as each names its engine. Browser requests over plain
- * HTTP may lack both `Sec-Fetch-Site` and `Origin`.
- */
-const ENGINES = /\b(?:AppleWebKit|Gecko|Trident)\//;
 const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s:/?#@\\[\]%]+)(?::\d{1,5})?$/i;
 
 /**
@@ -60,7 +47,7 @@ export function createOriginCheck({ hosts = [], trustedProxies }: OriginCheckOpt
     return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 || names.has(name) || name.endsWith(".localhost");
   };
 
-  const refusalOf = (request: IncomingMessage): LoggiaError | null => {
+  const originRefusal = (request: IncomingMessage): LoggiaError | null => {
     const { headers } = request;
     const { host = "" } = headers;
     if (!isFromBrowser(headers)) return null;
@@ -77,15 +64,15 @@ export function createOriginCheck({ hosts = [], trustedProxies }: OriginCheckOpt
   };
 
   return {
-    refusalOf,
-    refusalOfSession(request) {
+    originRefusal,
+    sessionRefusal(request) {
       const { headers } = request;
       if (!isFromPage(headers)) {
         const message = "A request with a session cookie needs the header X-Loggia: 1, or a ticket in its URL";
         return new LoggiaError("forbidden", message);
       }
       const site = headers["sec-fetch-site"];
-      if (site === undefined || site === "same-origin") return refusalOf(request);
+      if (site === undefined || site === "same-origin") return originRefusal(request);
       return new LoggiaError("forbidden", "Only this service's own page may use a session cookie");
     },
     isOverTls(request) {

@@ -1,72 +1,80 @@
-import type { IncomingHttpHeaders } from "node:http";
-
-import type { KeyGrant } from "../principals.ts";
-import type { Catalog } from "../../catalog/catalog.ts";
-import { mayPost, requireKeyOf, requirePostingScope } from "../permissions.ts";
 import { LoggiaError } from "../../errors.ts";
-import { type LogKey, parseLogKey } from "../../events/event.ts";
-import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import { grantOf } from "./key-grant.ts";
-import type { GrantOptions } from "./key-grant.ts";
+import { parseLogKey } from "../../events/event.ts";
+import type { LogKey } from "../../events/event.ts";
+import type { Sender } from "../../ratelimit/address.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import type { LogOwners } from "../../ratelimit/quota-owner.ts";
+import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
+import { mayPost, requireKeyForLog, requirePostingScope } from "../permissions.ts";
+import type { KeyGrant } from "../principals.ts";
+import type { GuessLimiter } from "./guess-limiter.ts";
 import type { Peer } from "./guesses.ts";
+import { findGrant } from "./key-grant.ts";
+import type { GrantOptions } from "./key-grant.ts";
 
-const BEARER = /^bearer +(\S+) *$/i;
-
-/**
- * Returns the API key outside of the form: from the query string, a bearer token, or the header
- * `apikey` or `X-API-Key`; "" if there is none.
- */
-export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeaders): string {
-  const inQuery = query.get("apikey");
-  if (inQuery !== null) return inQuery;
-  const bearer = headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1];
-  if (bearer !== undefined) return bearer;
-  const header = headers["apikey"] || headers["x-api-key"];
-  return typeof header === "string" ? header : "";
-}
-
-export type AuthorizeOptions = GrantOptions & {
-  readonly catalog: Pick<Catalog, "ownerOf">;
-  readonly limiter: Pick<RateLimiter, "rightKey">;
+export type AuthorizeOptions = {
+  readonly catalog: GrantOptions["catalog"] & LogOwners;
+  readonly limiter: Pick<RateLimiter, "countCaller">;
+  readonly guesses: GrantOptions["guesses"] & Pick<GuessLimiter, "rightKey">;
 };
 
 /**
- * Returns the grant of the API key if it may post to the log of the path.
+ * Returns the grant of a request's API key if it may post.
+ * @param logOfPath the log named in the request; null: the key alone determines it
  * @throws LoggiaError `unauthorized`, `forbidden`; `too_many_requests` after too many wrong keys,
  * or posts
  */
-export async function authorize(
+export async function authorizeByKey(
+  secret: string,
+  logOfPath: string | null,
+  peer: Peer,
+  options: AuthorizeOptions,
+): Promise<KeyGrant> {
+  if (secret === "") {
+    throw new LoggiaError("unauthorized", "The request has no API key; docs/producers describes where to send it");
+  }
+  const { catalog, limiter, guesses } = options;
+  const found = await findGrant(secret, peer, options);
+  const grant = requireKeyForLog(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));
+  guesses.rightKey(peer, secret, grant.id);
+  limiter.countCaller(quotaOwnerOf(catalog, grant.log));
+  requirePostingScope(grant);
+  return grant;
+}
+
+/** Does the same for a post of the native API, whose path names the log. */
+export async function authorizePost(
   path: string,
   secret: string,
   peer: Peer,
   options: AuthorizeOptions,
 ): Promise<KeyGrant> {
-  if (secret === "") throw keyMissing();
-  const found = await grantOf(secret, peer, options);
-  const grant = requireKeyOf(found, parseLogKey(path));
-  options.limiter.rightKey(peer, secret, grant.id, quotaOwnerOf(options.catalog, grant.log));
-  requirePostingScope(grant);
-  return grant;
+  if (secret !== "") return await authorizeByKey(secret, path, peer, options);
+  const where = "as the field, parameter or header apikey, as Authorization: Bearer, or as X-API-Key";
+  throw new LoggiaError("unauthorized", `The post has no API key; send a key of this log ${where}`);
 }
 
-function keyMissing(): LoggiaError {
-  const where = "as the field, parameter or header apikey, as Authorization: Bearer, or as X-API-Key";
-  return new LoggiaError("unauthorized", `The post has no API key; send a key of this log ${where}`);
-}
+type MemoryOptions = {
+  readonly catalog: Pick<GrantOptions["catalog"], "cachedApiKey"> & LogOwners;
+  readonly limiter: Pick<RateLimiter, "addressOf" | "admit">;
+  readonly guesses: Pick<GuessLimiter, "peerAt" | "mayUseKey" | "rightKey">;
+};
 
 /**
- * Authorizes a post from memory, without look-ups and errors. Returns null if {@link authorize} has
- * to decide; nothing is counted then.
- * @param sender as for {@link RateLimiter.admit}
+ * Authorizes a post from memory, without look-ups and errors. Returns null if {@link authorizePost}
+ * has to decide; nothing is counted then.
  */
 export function authorizeFromMemory(
   path: string,
   secret: string,
-  sender: Parameters<RateLimiter["admit"]>[0],
-  { catalog, limiter }: Pick<AuthorizeOptions, "catalog"> & { readonly limiter: Pick<RateLimiter, "admit"> },
+  sender: Sender,
+  { catalog, limiter, guesses }: MemoryOptions,
 ): LogKey | null {
   const grant = secret === "" ? null : catalog.cachedApiKey(secret);
   if (!mayPost(grant, path)) return null;
-  return limiter.admit(sender, secret, grant.id, quotaOwnerOf(catalog, grant.log)) ? grant.log : null;
+  const peer = guesses.peerAt(sender, limiter.addressOf(sender));
+  if (!guesses.mayUseKey(peer, secret, grant.id)) return null;
+  if (!limiter.admit(peer.address, quotaOwnerOf(catalog, grant.log))) return null;
+  guesses.rightKey(peer, secret, grant.id);
+  return grant.log;
 }

@@ -6,15 +6,30 @@ const SCHEME = /^(?<scheme>[A-Za-z]+) +(?<value>\S.*)$/;
 /** Headers whose value is an API key. */
 const HEADERS = ["apikey", "x-api-key", "dd-api-key", "x-splunk-token"] as const;
 
+const BEARER = /^bearer +(\S+) *$/i;
+
+/**
+ * Returns the API key outside of the form: from the query string, a bearer token, or the header
+ * `apikey` or `X-API-Key`; "" if there is none.
+ */
+export function keyBesideForm(query: URLSearchParams, headers: IncomingHttpHeaders): string {
+  const inQuery = query.get("apikey");
+  if (inQuery !== null) return inQuery;
+  const bearer = headers.authorization === undefined ? undefined : BEARER.exec(headers.authorization)?.[1];
+  if (bearer !== undefined) return bearer;
+  const header = headers["apikey"] || headers["x-api-key"];
+  return typeof header === "string" ? header : "";
+}
+
 /**
  * Returns a request's API key from any place where clients put one: path, query string, token,
  * password of Basic authentication, or a separate header. "" if there is none.
  * @param inPath the API key in the path, if any
  */
-export function keyOfRequest(inPath: string | undefined, query: URLSearchParams, headers: IncomingHttpHeaders): string {
+export function keyInRequest(inPath: string | undefined, query: URLSearchParams, headers: IncomingHttpHeaders): string {
   const given = inPath ?? query.get("apikey") ?? query.get("dd-api-key") ?? query.get("token");
   if (given !== null && given !== "") return given;
-  const authorized = keyOfAuthorization(headers.authorization ?? "");
+  const authorized = keyInAuthorization(headers.authorization ?? "");
   if (authorized !== "") return authorized;
   for (const name of HEADERS) {
     const value = headers[name];
@@ -23,7 +38,7 @@ export function keyOfRequest(inPath: string | undefined, query: URLSearchParams,
   return "";
 }
 
-function keyOfAuthorization(header: string): string {
+function keyInAuthorization(header: string): string {
   const { scheme = "", value = "" } = SCHEME.exec(header.trim())?.groups ?? {};
   switch (scheme.toLowerCase()) {
     case "bearer":
@@ -32,14 +47,14 @@ function keyOfAuthorization(header: string): string {
     case "basic":
       return afterColon(Buffer.from(value, "base64").toString("utf8")) ?? "";
     case "apikey":
-      return keyOfApiKey(value.trim());
+      return keyInApiKeyScheme(value.trim());
     default:
       return "";
   }
 }
 
 /** Decodes Elasticsearch's scheme: the key itself, or base64 of an id, a colon and the key. */
-function keyOfApiKey(value: string): string {
+function keyInApiKeyScheme(value: string): string {
   if (isGeneratedApiKey(value)) return value;
   const decoded = Buffer.from(value, "base64");
   const isBase64 = decoded.toString("base64").replace(/(?<!=)=+$/, "") === value.replace(/(?<!=)=+$/, "");

@@ -9,19 +9,19 @@ const PATH_LENGTH = 16_000;
 const NOWHERE = "http://localhost";
 
 /** Returns the ticket of a request if it is well-formed. */
-export function ticketOf({ request, query }: Pick<Call, "request" | "query">): string | null {
+export function requestTicket({ request, query }: Pick<Call, "request" | "query">): string | null {
   const ticket = query.get(PARAMETER) ?? "";
   return request.method === "GET" && isGeneratedSecret(ticket) ? ticket : null;
 }
 
 /** Returns the request's path and query without the ticket, in one encoding. */
-export function askedPath({ path, query }: Pick<Call, "path" | "query">): string {
+export function pathWithoutTicket({ path, query }: Pick<Call, "path" | "query">): string {
   const others = [...query].filter(([name]) => name !== PARAMETER);
   return `${path}?${new URLSearchParams(others).toString()}`;
 }
 
 /**
- * Returns the path that a ticket is requested for, in the form of {@link askedPath}.
+ * Returns the path that a ticket is requested for, in the form of {@link pathWithoutTicket}.
  * @throws LoggiaError `bad_parameter` if no ticket can be valid for it
  */
 export function readTicketPath(path: string): string {
@@ -36,5 +36,5 @@ export function readTicketPath(path: string): string {
       "The field path must not contain the parameter ticket, which is added to it",
     );
   }
-  return askedPath({ path: url.pathname, query: url.searchParams });
+  return pathWithoutTicket({ path: url.pathname, query: url.searchParams });
 }

@@ -159,7 +159,7 @@ class TcpListener implements Listening {
       return;
     }
     const sender = { socket, headers: {} };
-    const peer = this.#options.context.limiter.peerOf(sender, address);
+    const peer = this.#options.context.guesses.peerAt(sender, address);
     const stream = this.#options.open({ socket, peer, route, tally: this.#tally });
     const since_ms = performance.now();
     const rest = { since_ms, frames: 0, hasPartialFrame: false, isBusy: false, wake() {} };

@@ -11,7 +11,8 @@ import { type BodyShare, SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import { parseForm } from "../../http/form.ts";
 import { goneSignal } from "../../http/when-closed.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
-import { authorize, type AuthorizeOptions, keyBesideForm } from "../../auth/requests/posting-key.ts";
+import { authorizePost, type AuthorizeOptions } from "../../auth/requests/posting-key.ts";
+import { keyBesideForm } from "../../auth/requests/request-key.ts";
 import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { type BatchPostOptions, idempotencyKey, keepsClaimedTimes, orDiscard, postBatch } from "./batch-post.ts";
@@ -84,7 +85,7 @@ export async function takeJson(
     share.release();
   }
   // Before the body is read or counted: both are reserved for authorized clients.
-  const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, peer, options));
+  const { id: apiKey, log } = await orDiscard(request, () => authorizePost(path, secret, peer, options));
   return await takeBody({ request, response, type, secret, apiKey, log }, options);
 }
 

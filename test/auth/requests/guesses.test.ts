@@ -131,8 +131,8 @@ test("a pair refused for lack of room counts for its account too, because it may
   const { guesses } = guessesAt();
   for (let i = 0; i < 4 * FAILURES; i++) guesses.refusedPair(placeAt(siteAt(i)), wrongFor(ANN));
   t.true(waitOf(guesses, placeAt("203.0.113.1")) > 0);
-  t.is(Math.round(guesses.failuresOf(RIGHT)), 4 * FAILURES);
-  t.is(guesses.failuresOf(wrongFor("bob")), 0);
+  t.is(Math.round(guesses.accountGuesses(RIGHT)), 4 * FAILURES);
+  t.is(guesses.accountGuesses(wrongFor("bob")), 0);
 });
 
 test("a pair that was right until its password changed is not a guess, for a while", (t) => {

@@ -3,8 +3,8 @@ import test from "ava";
 import type { KeyGrant } from "../../../src/auth/principals.ts";
 import { generateApiKey } from "../../../src/auth/secrets.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
-import { createRateLimiter, DEFAULT_RATES } from "../../../src/ratelimit/rate-limiter.ts";
-import { grantOf } from "../../../src/auth/requests/key-grant.ts";
+import { GuessLimiter } from "../../../src/auth/requests/guess-limiter.ts";
+import { findGrant } from "../../../src/auth/requests/key-grant.ts";
 import type { Peer } from "../../../src/auth/requests/guesses.ts";
 
 const GRANT: KeyGrant = { log: parseLogKey("shop")!, id: "0123456789abcdef", scope: "read-write", disabled: false };
@@ -32,35 +32,35 @@ function catalogWith(found: { readonly known?: KeyGrant; readonly looked?: KeyGr
 }
 
 test("a key is found in memory, or among recent changes of other processes, also if disabled", async (t) => {
-  const limiter = createRateLimiter();
-  t.deepEqual(await grantOf("right", peer(), { limiter, catalog: catalogWith({ known: GRANT }) }), GRANT);
-  t.deepEqual(await grantOf("right", peer(), { limiter, catalog: catalogWith({ looked: GRANT }) }), GRANT);
+  const guesses = new GuessLimiter();
+  t.deepEqual(await findGrant("right", peer(), { guesses, catalog: catalogWith({ known: GRANT }) }), GRANT);
+  t.deepEqual(await findGrant("right", peer(), { guesses, catalog: catalogWith({ looked: GRANT }) }), GRANT);
   const disabled = { ...GRANT, disabled: true };
-  t.deepEqual(await grantOf("right", peer(), { limiter, catalog: catalogWith({ known: disabled }) }), disabled);
+  t.deepEqual(await findGrant("right", peer(), { guesses, catalog: catalogWith({ known: disabled }) }), disabled);
 });
 
 test("wrong keys count as guesses; above the limit the right one is refused alike, without a lookup", async (t) => {
-  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 }, now: () => 0 });
+  const guesses = new GuessLimiter({ failures: 5, now: () => 0 });
   const catalog = catalogWith({ known: GRANT });
-  const known = { limiter, catalog };
+  const known = { guesses, catalog };
   const mine = peer();
-  limiter.rightKey(mine, "right", GRANT.id, "key");
-  for (let i = 0; i < 5; i++) t.is(await grantOf(`wrong ${i}`, peer(), known), null);
+  guesses.rightKey(mine, "right", GRANT.id);
+  for (let i = 0; i < 5; i++) t.is(await findGrant(`wrong ${i}`, peer(), known), null);
   const asked = catalog.asked();
-  const wrong = await t.throwsAsync(grantOf("wrong", peer(), known), { code: "too_many_requests" });
-  const right = await t.throwsAsync(grantOf("right", peer(), known), { code: "too_many_requests" });
+  const wrong = await t.throwsAsync(findGrant("wrong", peer(), known), { code: "too_many_requests" });
+  const right = await t.throwsAsync(findGrant("right", peer(), known), { code: "too_many_requests" });
   t.is(right.message, wrong.message);
   t.is(catalog.asked(), asked);
-  t.deepEqual(await grantOf("right", mine, known), GRANT, "on the connection where it was right before");
-  await t.throwsAsync(grantOf("wrong", mine, known), { code: "too_many_requests" });
+  t.deepEqual(await findGrant("right", mine, known), GRANT, "on the connection where it was right before");
+  await t.throwsAsync(findGrant("wrong", mine, known), { code: "too_many_requests" });
 });
 
 test("a generated key is answered, right or wrong, whatever is guessed beside it", async (t) => {
-  const limiter = createRateLimiter({ rates: { ...DEFAULT_RATES, failures: 5 }, now: () => 0 });
+  const guesses = new GuessLimiter({ failures: 5, now: () => 0 });
   const secret = generateApiKey();
-  const options = { limiter, catalog: catalogWith({ known: GRANT }, secret) };
-  for (let i = 0; i < 5; i++) await grantOf(`wrong ${i}`, peer(), options);
-  await t.throwsAsync(grantOf("wrong", peer(), options), { code: "too_many_requests" });
-  t.deepEqual(await grantOf(secret, peer(), options), GRANT);
-  for (let i = 0; i < 50; i++) t.is(await grantOf(generateApiKey(), peer(), options), null);
+  const options = { guesses, catalog: catalogWith({ known: GRANT }, secret) };
+  for (let i = 0; i < 5; i++) await findGrant(`wrong ${i}`, peer(), options);
+  await t.throwsAsync(findGrant("wrong", peer(), options), { code: "too_many_requests" });
+  t.deepEqual(await findGrant(secret, peer(), options), GRANT);
+  for (let i = 0; i < 50; i++) t.is(await findGrant(generateApiKey(), peer(), options), null);
 });

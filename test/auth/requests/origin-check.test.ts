@@ -12,7 +12,7 @@ const guard = createOriginCheck({ hosts: ["logs.example.org"], trustedProxies })
 /** Returns "passes", or the reason of the refusal. */
 function judge(headers: IncomingHttpHeaders, remoteAddress = "127.0.0.1", url = "/1/logs"): "passes" | "site" | "host" {
   const request = { url, headers: { host: "localhost:8080", ...headers }, socket: { remoteAddress } };
-  const refusal = guard.refusalOf(request as unknown as IncomingMessage);
+  const refusal = guard.originRefusal(request as unknown as IncomingMessage);
   if (refusal === null) return "passes";
   return refusal.message.includes("LOGGIA_HOSTS") ? "host" : "site";
 }
