@@ -58,7 +58,10 @@ export async function createCatalog(options: {
   return {
     ...accounts,
     authenticate: createAuthenticator(
-      { account: snapshot.account, storedPassword: (email) => snapshot.accountEntity(email)?.password ?? null },
+      {
+        account: (email) => snapshot.account(email),
+        storedPassword: (email) => snapshot.accountEntity(email)?.password ?? null,
+      },
       hasher,
     ),
     ...createLogs({ snapshot, writer, quotas, refresh }),

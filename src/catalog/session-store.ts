@@ -19,12 +19,12 @@ export function createSessionStore(parts: {
   const { snapshot, writer, passwordMark, refresh, refreshThrottled } = parts;
   const startTicketId = idOf.startTicket();
   return {
-    account: snapshot.accountById,
+    account: (user) => snapshot.accountById(user),
     passwordMark,
-    sessions: snapshot.sessionsOf,
-    allSessions: snapshot.sessions,
-    sessionByHash: snapshot.sessionByHash,
-    sessionByTicket: snapshot.sessionByTicket,
+    sessions: (user) => snapshot.sessionsOf(user),
+    allSessions: () => snapshot.sessions(),
+    sessionByHash: (hash) => snapshot.sessionByHash(hash),
+    sessionByTicket: (hash) => snapshot.sessionByTicket(hash),
     async changeSessions(user, change) {
       const next = (current: Entity | null): SessionsEntity | null => {
         const stored = current?.kind === "sessions" ? current.sessions : [];
