@@ -18,6 +18,7 @@ import type { GuessLimiter } from "./guess-limiter.ts";
 import { findGrant } from "./key-grant.ts";
 import type { GrantOptions } from "./key-grant.ts";
 import type { OriginCheck } from "./origin-check.ts";
+import { unreadKeyHeader } from "./request-key.ts";
 import { pathWithoutTicket, requestTicket } from "./request-ticket.ts";
 import { isFromPage, readSessionCookies } from "./session-cookie.ts";
 
@@ -61,8 +62,7 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
     if (refusal !== null) throw refusal;
     const pair = parseBasic(authorization);
     if (pair === null) {
-      const why = "The header Authorization holds no e-mail and password in the form of HTTP Basic";
-      throw new LoggiaError("unauthorized", `${why}. ${HOW_TO_AUTHENTICATE}`);
+      throw noCredentials(call, "The header Authorization holds no e-mail and password in the form of HTTP Basic");
     }
     return await checkPair(pair, call, options);
   }
@@ -71,7 +71,14 @@ export async function authenticate(call: Call, options: AuthenticationOptions): 
     return await checkBody((await readBody(call.request, body)).toString("utf8"), call, options);
   }
   const refusal = cookies.length === 0 ? null : browsers.sessionRefusal(call.request);
-  throw refusal ?? new LoggiaError("unauthorized", `The request has no credentials. ${HOW_TO_AUTHENTICATE}`);
+  throw refusal ?? noCredentials(call, "The request has no credentials");
+}
+
+/** @param otherwise what is wrong, unless the request has a key where the API reads none */
+function noCredentials({ request }: Call, otherwise: string): LoggiaError {
+  const header = unreadKeyHeader(request.headers);
+  const why = header === null ? otherwise : `The API reads no key from the header ${header}`;
+  return new LoggiaError("unauthorized", `${why}. ${HOW_TO_AUTHENTICATE}`);
 }
 
 /**

@@ -3,6 +3,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isGeneratedApiKey } from "../secrets.ts";
 
 const SCHEME = /^(?<scheme>[A-Za-z]+) +(?<value>\S.*)$/;
+/** Schemes of `Authorization` whose value is an API key. */
+const KEY_SCHEMES = ["Bearer", "Splunk", "ApiKey"] as const;
 /** Headers whose value is an API key. */
 const HEADERS = ["apikey", "x-api-key", "dd-api-key", "x-splunk-token"] as const;
 
@@ -36,6 +38,17 @@ export function keyInRequest(inPath: string | undefined, query: URLSearchParams,
     if (typeof value === "string" && value !== "") return value;
   }
   return "";
+}
+
+/**
+ * Names the header in which a request has an API key, where only posting reads one; null if it has
+ * none. The name is one of ours, so an error that shows it shows nothing of the request.
+ */
+export function unreadKeyHeader(headers: IncomingHttpHeaders): string | null {
+  const given = SCHEME.exec((headers.authorization ?? "").trim())?.groups?.["scheme"]?.toLowerCase();
+  const scheme = KEY_SCHEMES.find((one) => one.toLowerCase() === given);
+  if (scheme !== undefined) return `Authorization with the scheme ${scheme}`;
+  return HEADERS.find((name) => (headers[name] ?? "") !== "") ?? null;
 }
 
 function keyInAuthorization(header: string): string {
