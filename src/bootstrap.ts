@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 
-import type { Account, Catalog } from "./catalog/catalog.ts";
-import { generateApiKey } from "./catalog/secrets.ts";
+import type { Account } from "./auth/principals.ts";
+import type { Catalog } from "./catalog/catalog.ts";
+import { generateApiKey } from "./auth/secrets.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { type LogKey, parseLogKey } from "./events/event.ts";
 import type { Settings } from "./settings.ts";

@@ -18,12 +18,10 @@ import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createIdSource } from "./events/id.ts";
 import type { FirstStart } from "./bootstrap.ts";
-import { createRateLimiter, type RateLimiter } from "./ratelimit/rate-limiter.ts";
 import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
-import { createOriginCheck } from "./http/origin-check.ts";
+import { createOriginCheck } from "./auth/requests/origin-check.ts";
 import { reportEvictions } from "./http/limits/eviction-report.ts";
 import { closeGracefully, LISTENERS, listenOn } from "./http/listen.ts";
-import { createFailedSignIns } from "./monitoring/failed-sign-ins.ts";
 import { createHolds, type Holds } from "./monitoring/holds.ts";
 import { measureStore } from "./monitoring/measured.ts";
 import { createMonitoring, type Monitoring } from "./monitoring/monitoring.ts";
@@ -43,11 +41,12 @@ import { openReadWatermark } from "./start/read-watermark.ts";
 import { openPosting } from "./start/watermarks.ts";
 import { openIdempotency } from "./start/idempotency.ts";
 import { firstMoment, openDeletionLog } from "./start/ids.ts";
+import { createLimits, type Limits } from "./start/limits.ts";
 import { type ListenerAddress, startListeners } from "./start/listeners.ts";
 import { responseMemory_mb, queuedPostMemory_mb } from "./start/memory.ts";
 import { createOperations } from "./start/operations.ts";
 import { POST_TIMES, type PostTimes, type StartOptions } from "./start/options.ts";
-import { startSessionRemoval } from "./start/session-removal.ts";
+import { startSessionRemoval } from "./auth/sessions/session-removal.ts";
 
 /** A running service: the roles and engines that its settings name. */
 export type Loggia = {
@@ -159,7 +158,7 @@ async function openGeoipFile({ geoip: file }: Settings, log: Logger, closing: As
 }
 
 /** Metrics, holds and limits, shared by all roles of the process. */
-type Watch = Monitoring & { readonly limiter: RateLimiter; readonly holds: Holds; readonly connections: Connections };
+type Watch = Monitoring & { readonly limits: Limits; readonly holds: Holds; readonly connections: Connections };
 
 function startWatch(
   settings: Settings,
@@ -168,24 +167,17 @@ function startWatch(
   log: Logger,
   closing: AsyncDisposableStack,
 ): Omit<Watch, "connections"> {
-  const { roles, trustedProxies } = settings;
+  const { roles } = settings;
   const deadLetters = createDeadLetters({ ...ports, deletions });
   const separateMetrics = settings.monitoring !== null;
   const monitoring = closing.use(
     createMonitoring({ ports, deadLetters, holds, group: PIPELINE_GROUP, roles, separateMetrics, log }),
   );
-  const failures = closing.use(createFailedSignIns(log));
-  const limiter = createRateLimiter({
-    rates: { ...settings.rates, answers_mb: responseMemory_mb(settings) },
-    trustedProxies,
-    refused: (reason) => monitoring.metrics.refused(reason),
-    wrong: (what, address) => failures.note(what, address),
-    now: rateClock,
-  });
+  const limits = createLimits(settings, { metrics: monitoring.metrics, now: rateClock, log }, closing);
   monitoring.metrics.watchClock(() => clock.ahead() / 1000);
-  monitoring.metrics.watchQueries(() => limiter.queries);
-  monitoring.metrics.watchAnswers(() => limiter.answers);
-  return { ...monitoring, limiter, holds };
+  monitoring.metrics.watchQueries(() => limits.limiter.queries);
+  monitoring.metrics.watchAnswers(() => limits.limiter.answers);
+  return { ...monitoring, limits, holds };
 }
 
 /**
@@ -303,7 +295,7 @@ type ApiWatch = Watch & {
 async function startApi(
   settings: Settings,
   { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
-  { metrics, limiter, opsEndpoints, holds, connections, continuity, answerPage: givenPage, postPort }: ApiWatch,
+  { metrics, limits, opsEndpoints, holds, connections, continuity, answerPage: givenPage, postPort }: ApiWatch,
   locating: Geoip,
   log: Logger,
   closing: AsyncDisposableStack,
@@ -327,7 +319,7 @@ async function startApi(
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
-  closing.use(startSessionRemoval({ catalog, clock, log }));
+  closing.use(startSessionRemoval({ sessions: catalog, clock, log }));
   const { createApi } = await import("./api/api.ts");
   const { createPageHandler } = await import("./http/assets.ts");
   const answerOps = opsEndpoints("api");
@@ -340,7 +332,7 @@ async function startApi(
     readWatermark,
     operations,
     reclassifications: createReclassifications(reclassifications, clock.now),
-    limiter,
+    ...limits,
     // Unread responses may take half of the memory of responses.
     limits: { ...connections.api, unread_bytes: (responseMemory_mb(settings) * MB) / 2 },
     browsers: createOriginCheck({ hosts: [...hosts, address.host], trustedProxies }),
@@ -358,7 +350,7 @@ async function startApi(
 async function startPost(
   settings: Settings,
   { ports, clock, batches, watermarks, accepted, deletions }: Opened,
-  { metrics, appends, limiter, opsEndpoints, connections, postTimes }: Watch & { readonly postTimes: PostTimes },
+  { metrics, appends, limits, opsEndpoints, connections, postTimes }: Watch & { readonly postTimes: PostTimes },
   log: Logger,
   closing: AsyncDisposableStack,
 ): Promise<{ post: Address; listeners: readonly ListenerAddress[] }> {
@@ -378,7 +370,7 @@ async function startPost(
   posting.follow(coalescer);
   const idempotency = await openIdempotency({ ports, clock, batches, deletions, metrics, postTimes, log }, closing);
   const memory = createIngestMemory();
-  const shared = { catalog, coalescer, idempotency, clock, limiter, memory, log };
+  const shared = { catalog, coalescer, idempotency, clock, ...limits, memory, log };
   const server = createPostListener({
     ...shared,
     limits: settings.limits,

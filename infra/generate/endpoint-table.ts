@@ -1,5 +1,5 @@
-import { ACCESS_RULES } from "../../src/api/access.ts";
-import type { Who } from "../../src/api/access.ts";
+import { ACCESS_RULES } from "../../src/auth/requests/access.ts";
+import type { Who } from "../../src/auth/requests/access.ts";
 import type { Endpoint } from "../../src/api/endpoint.ts";
 import { apiEndpoints } from "../../src/api/endpoints.ts";
 import { POSTING_ENDPOINTS } from "../../src/api/openapi/posting.ts";

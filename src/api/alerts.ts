@@ -1,6 +1,6 @@
 import type { z } from "zod";
 
-import { generateId } from "../catalog/secrets.ts";
+import { generateId } from "../auth/secrets.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Deletion } from "../events/deletion.ts";
 import type { LogKey, UserId } from "../events/event.ts";

@@ -5,9 +5,11 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { PreviewHook } from "../catalog/hook-preview.ts";
 import { createRateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
+import { GuessLimiter } from "../auth/requests/guess-limiter.ts";
+import { mayAskForBasic } from "../auth/requests/session-cookie.ts";
 import { LISTENERS } from "../http/listen.ts";
-import { createOriginCheck } from "../http/origin-check.ts";
-import type { OriginCheck } from "../http/origin-check.ts";
+import { createOriginCheck } from "../auth/requests/origin-check.ts";
+import type { OriginCheck } from "../auth/requests/origin-check.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../http/limits/connection-limits.ts";
 import type { ConnectionLimits } from "../http/limits/connection-limits.ts";
 import type { Observer, Route } from "../http/route.ts";
@@ -35,6 +37,8 @@ export type ApiOptions = {
   readonly onEvicted?: NonNullable<HttpServerOptions["onEvicted"]>;
   /** Applied to every request. Default: a new limiter */
   readonly limiter?: RateLimiter;
+  /** Counts wrong credentials. Default: a new one */
+  readonly guesses?: GuessLimiter;
   /** Default: a guard that allows only loopback names and the machine's own names. */
   readonly browsers?: OriginCheck;
   /** Handles some requests before routing; returns true if it did. */
@@ -70,6 +74,7 @@ export function createApi(options: ApiOptions): HttpServer {
     observe,
     onEvicted,
     limiter = createRateLimiter(),
+    guesses = new GuessLimiter(),
     browsers = createOriginCheck(),
     answerFirst,
     readWatermark = null,
@@ -86,6 +91,7 @@ export function createApi(options: ApiOptions): HttpServer {
       log,
       now,
       limiter,
+      guesses,
       browsers,
       readWatermark,
       posting,
@@ -99,6 +105,7 @@ export function createApi(options: ApiOptions): HttpServer {
     observe,
     onEvicted,
     limiter,
+    mayAskForBasic,
     answerFirst,
   });
 }

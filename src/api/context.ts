@@ -3,16 +3,14 @@ import type { Logger } from "pino";
 import type { DeletionLog } from "../bus/deletions.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { PreviewHook } from "../catalog/hook-preview.ts";
-import type { Caller } from "../catalog/permissions.ts";
-import { LoggiaError } from "../errors.ts";
-import { parseLogKey } from "../events/event.ts";
-import type { LogKey } from "../events/event.ts";
+import type { Caller } from "../auth/permissions.ts";
 import { parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
 import type { Budget } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import type { BodyOptions } from "../http/body.ts";
-import type { OriginCheck } from "../http/origin-check.ts";
+import type { GuessLimiter } from "../auth/requests/guess-limiter.ts";
+import type { OriginCheck } from "../auth/requests/origin-check.ts";
 import type { Call } from "../http/route.ts";
 import type { Operations } from "../operations/operations.ts";
 import type { Reclassifications } from "../operations/reclassification.ts";
@@ -42,6 +40,7 @@ export type Context = {
   /** End of lists with `sinceid`; null if all that is visible is complete, as in one process. */
   readonly readWatermark: ReadWatermark | null;
   readonly limiter: RateLimiter;
+  readonly guesses: GuessLimiter;
   readonly browsers: OriginCheck;
   readonly attributes: AttributeHints;
   /** Open tails, limited per account and in total. */
@@ -57,16 +56,6 @@ export type Context = {
 
 /** An authenticated request. */
 export type ApiCall = Call & { readonly caller: Caller; readonly memory: ResponseMemory };
-
-/** Returns the log key in the path. @throws LoggiaError `log_not_found` if it is malformed */
-export function logKeyOf(call: Call): LogKey {
-  const key = parseLogKey(call.params["log"] ?? "");
-  if (key !== null) return key;
-  throw new LoggiaError(
-    "log_not_found",
-    "There is no such log: keys are letters a to z, digits and hyphens, at most 63",
-  );
-}
 
 /** Returns the event id in the path, or null if it is malformed. */
 export function eventIdOf(call: Call): EventId | null {

@@ -1,13 +1,14 @@
 import type { z } from "zod";
 
+import type { Log } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Call, Reply, Route } from "../http/route.ts";
-import { readSessionCookies } from "../http/session-cookie.ts";
+import { readSessionCookies } from "../auth/requests/session-cookie.ts";
 import { parameterHints } from "../query/hints.ts";
-import { grantAccess } from "./access.ts";
-import type { Access, Granted } from "./access.ts";
-import { authenticate, checkSession, quotaOwnerOfCaller } from "./caller.ts";
-import type { SessionCaller } from "./caller.ts";
+import { grantAccess } from "../auth/requests/access.ts";
+import type { Granted, Grants } from "../auth/requests/access.ts";
+import { authenticate, checkSession, quotaOwnerOfCaller } from "../auth/requests/authenticate.ts";
+import type { SessionCaller } from "../auth/requests/authenticate.ts";
 import type { ApiCall, Context } from "./context.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { parameterNames, withHints } from "./hints.ts";
@@ -25,7 +26,7 @@ type ApiWho = Granted | "anyone" | "session";
 /** The request as the handler of a route receives it. */
 export type RouteCall<W extends ApiWho, Input> = (W extends Granted ? ApiCall : Call) & {
   /** What the check of `who` returned. */
-  readonly access: W extends Granted ? Access<W> : W extends "session" ? SessionCaller : null;
+  readonly access: W extends Granted ? Grants<Log>[W] : W extends "session" ? SessionCaller : null;
   /**
    * Reads the body by the schema `json` or `form`. A handler decides when, as errors of a body come
    * after those of what it checks first.
@@ -65,14 +66,14 @@ function openerOf<W extends ApiWho, Input>(route: RouteDefinition<W, Input>): Ap
   const takesBody = Boolean(route.onlyJson) || route.json !== undefined || route.form !== undefined;
   const parameters = parameterNames(route.query);
   return async (context, call) => {
-    const { catalog, body, limiter, browsers } = context;
-    const caller = await authenticate(call, { catalog, body, limiter, browsers, takesBody });
+    const { catalog, body, limiter, guesses, browsers } = context;
+    const caller = await authenticate(call, { catalog, body, limiter, guesses, browsers, takesBody });
     const quotaOwner = quotaOwnerOfCaller(catalog, caller);
     const memory = new ResponseMemory(limiter, quotaOwner, call.gone);
     const work = async (): Promise<Reply> => {
       if (route.onlyJson) requireJson(call.request);
       const authenticated: ApiCall = { ...call, caller, memory };
-      return await answer(context, authenticated, grantAccess(who, context, authenticated));
+      return await answer(context, authenticated, grantAccess(who, catalog, authenticated));
     };
     try {
       // A GET may occupy the store, so all of it counts as a query.

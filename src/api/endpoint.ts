@@ -2,7 +2,7 @@ import type { z } from "zod";
 
 import type { ErrorCode } from "../errors.ts";
 import type { Method, Route } from "../http/route.ts";
-import type { Who } from "./access.ts";
+import type { Who } from "../auth/requests/access.ts";
 
 /** An endpoint: its address, who may call it, and its documentation in terms of OpenAPI. */
 export type Endpoint = {

@@ -1,12 +1,12 @@
 import type { z } from "zod";
 
-import type { Account, Session } from "../catalog/catalog.ts";
+import type { Account, Session } from "../auth/principals.ts";
 import { LoggiaError } from "../errors.ts";
 import { isFromLoopback } from "../ratelimit/address.ts";
 import { Moment } from "../http/moment.ts";
 import type { Call, Reply } from "../http/route.ts";
-import { endedCookie, readSessionCookies, sessionCookie } from "../http/session-cookie.ts";
-import { checkPair } from "./caller.ts";
+import { endedCookie, readSessionCookies, sessionCookie } from "../auth/requests/session-cookie.ts";
+import { checkPair } from "../auth/requests/authenticate.ts";
 import type { Context } from "./context.ts";
 import { defineRoute } from "./define-route.ts";
 import type { RouteCall } from "./define-route.ts";
@@ -14,7 +14,7 @@ import { requireJson } from "./input.ts";
 import { NO_CONTENT, ok } from "./replies.ts";
 import { OwnSession, SessionList, TicketRecord } from "./schemas/answers.ts";
 import { NewTicket, SignIn } from "./schemas/inputs.ts";
-import { readTicketPath } from "./tickets.ts";
+import { readTicketPath } from "../auth/requests/request-ticket.ts";
 
 const base = { tag: "sessions", formats: "json" } as const;
 
@@ -112,7 +112,7 @@ export const SESSION_ROUTES = [
  */
 async function signIn(context: Context, call: RouteCall<"anyone", z.infer<typeof SignIn>>): Promise<Reply> {
   const { catalog, browsers } = context;
-  const refusal = browsers.refusalOf(call.request);
+  const refusal = browsers.originRefusal(call.request);
   if (refusal !== null) throw refusal;
   requireJson(call.request);
   const given = await call.input();

@@ -17,7 +17,7 @@ import type { Condition, EventColumn, ListPlan } from "../query/plan.ts";
 import { writeYielding } from "../scheduling/yielding.ts";
 import { planQuery } from "../query/planner.ts";
 import { parseZone } from "../query/zone.ts";
-import { quotaOwnerOfCaller } from "./caller.ts";
+import { quotaOwnerOfCaller } from "../auth/requests/authenticate.ts";
 import type { ApiCall, Context } from "./context.ts";
 import { defineRoute } from "./define-route.ts";
 import { showsAttributes } from "./event-view.ts";

@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
 
+import { checkEmail, checkPassword } from "../auth/credential-checks.ts";
+import type { Account } from "../auth/principals.ts";
 import { LoggiaError } from "../errors.ts";
 import type { UserId } from "../events/event.ts";
-import type { Account, Catalog } from "./catalog.ts";
-import { checkEmail, checkPassword } from "./checks.ts";
+import type { Catalog } from "./catalog.ts";
 import { withoutShare } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { AccountEntity, Entity } from "./model.ts";
-import type { PasswordHasher } from "./passwords.ts";
-import { generateId } from "./secrets.ts";
+import type { PasswordHasher } from "../auth/passwords/password-hasher.ts";
+import { generateId } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 

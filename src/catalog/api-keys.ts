@@ -1,13 +1,15 @@
+import { API_KEY_LENGTH } from "../auth/credential-checks.ts";
+import type { Scope } from "../auth/principals.ts";
 import { LoggiaError } from "../errors.ts";
-import type { Catalog, NewApiKey, Scope } from "./catalog.ts";
-import { API_KEY_LENGTH, checkOneOf } from "./checks.ts";
+import type { Catalog, NewApiKey } from "./catalog.ts";
+import { checkOneOf } from "./checks.ts";
 import { apiKeyOf } from "./indexes.ts";
 import { findLog, withApiKey, withChangedApiKey } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { ApiKeyEntity } from "./model.ts";
 import { additionOf } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
-import { generateApiKey, generateId, hashSecret } from "./secrets.ts";
+import { generateApiKey, generateId, hashSecret } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 

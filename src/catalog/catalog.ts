@@ -1,3 +1,9 @@
+import type { Authenticate } from "../auth/passwords/authenticator.ts";
+import type { Requester } from "../auth/passwords/fair-queue.ts";
+import type { Account, KeyGrant, Role, Scope } from "../auth/principals.ts";
+import type { SessionTickets } from "../auth/sessions/session-tickets.ts";
+import type { Sessions } from "../auth/sessions/sessions.ts";
+import type { StartTicket } from "../auth/sessions/start-ticket.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 
 /**
@@ -9,267 +15,183 @@ import type { LogKey, UserId } from "../events/event.ts";
  * `CATALOG_POLL_MS`. `createCatalog` (`create.ts`) implements it on a document store:
  * `documents/sqlite.ts` (embedded) or `documents/elasticsearch.ts` (cluster).
  */
-export type Catalog = AsyncDisposable & {
-  // Accounts
-  account(email: string): Account | null;
-  accountById(id: UserId): Account | null;
-  accounts(): readonly Account[];
-  /** @throws LoggiaError `bad_parameter` (malformed e-mail or password), `account_exists` */
-  createAccount(account: { email: string; password: string; admin: boolean }, requester?: Requester): Promise<Account>;
-  /** @throws LoggiaError `bad_parameter`, `account_not_found` */
-  setPassword(email: string, password: string, requester?: Requester): Promise<void>;
-  /** Opaque value that changes with the account's password; null if there is no such account. */
-  passwordMark(id: UserId): string | null;
-  /** Makes an account a service admin. @throws LoggiaError `account_not_found` */
-  makeAdmin(email: string): Promise<void>;
-  /**
-   * Removes the account, its shares and its options.
-   * @throws LoggiaError `account_not_found`; `conflict` if a log would lose its last admin
-   */
-  deleteAccount(email: string): Promise<void>;
-  /**
-   * Returns the account if e-mail and password match, else null. Unknown e-mails cost the same
-   * time. Slow hashing is bounded, and verified pairs are cached.
-   * @throws LoggiaError `overloaded` if too many checks are queued; errors of
-   * {@link Requester.recheck}
-   */
-  authenticate(email: string, password: string, attempt?: Attempt): Promise<Account | null>;
+export type Catalog = AsyncDisposable &
+  Sessions &
+  SessionTickets &
+  StartTicket & {
+    authenticate: Authenticate;
 
-  // Logs
-  log(key: LogKey): Log | null;
-  logs(): readonly Log[];
-  /** Logs shared with an account, sorted by key. Service admins get no additional logs. */
-  logsOf(user: UserId): readonly Log[];
-  roleOf(user: UserId, log: LogKey): Role | null;
-  /**
-   * Returns the account that created a log; null if there is no such log. It remains the owner
-   * after its share or the account is removed. An in-memory look-up. Limits per user apply to the
-   * owner, also for requests with an API key.
-   */
-  ownerOf(log: LogKey): UserId | null;
-  /**
-   * Creates a log with plan `development` and one read-write API key. Its creator becomes its
-   * admin. The key's secret is returned only here.
-   * @param apiKey secret chosen by the operator instead of a generated one: 8 to 200 printable
-   * ASCII characters. It should be as hard to guess, as only an unsalted SHA-256 is stored
-   * @throws LoggiaError `bad_parameter`, `log_exists`, `account_not_found` (the owner); `conflict`
-   * if the secret is in use
-   */
-  createLog(log: {
-    key: LogKey;
-    display: string;
-    owner: UserId;
-    apiKey?: string;
-  }): Promise<{ log: Log; apiKey: NewApiKey }>;
-  /** @throws LoggiaError `bad_parameter`, `log_not_found` */
-  updateLog(key: LogKey, change: LogSettings): Promise<Log>;
-  /** Whether any log accepts posts from pages of this origin. An in-memory look-up. */
-  namesOrigin(origin: string): boolean;
-  /**
-   * @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` if the log would lose its
-   * last admin, or has 1,000 shares
-   */
-  share(log: LogKey, email: string, role: Role): Promise<void>;
-  /** @throws LoggiaError `share_not_found`, `conflict` if the log would lose its last admin */
-  unshare(log: LogKey, email: string): Promise<void>;
+    // Accounts
+    account(email: string): Account | null;
+    accountById(id: UserId): Account | null;
+    accounts(): readonly Account[];
+    /** @throws LoggiaError `bad_parameter` (malformed e-mail or password), `account_exists` */
+    createAccount(
+      account: { email: string; password: string; admin: boolean },
+      requester?: Requester,
+    ): Promise<Account>;
+    /** @throws LoggiaError `bad_parameter`, `account_not_found` */
+    setPassword(email: string, password: string, requester?: Requester): Promise<void>;
+    /** Opaque value that changes with the account's password; null if there is no such account. */
+    passwordMark(id: UserId): string | null;
+    /** Makes an account a service admin. @throws LoggiaError `account_not_found` */
+    makeAdmin(email: string): Promise<void>;
+    /**
+     * Removes the account, its shares and its options.
+     * @throws LoggiaError `account_not_found`; `conflict` if a log would lose its last admin
+     */
+    deleteAccount(email: string): Promise<void>;
 
-  // API keys
-  /**
-   * Returns the grant of a secret, or null if no log has it. An unknown secret triggers a read of
-   * other processes' changes, at most a few times a second for all callers together.
-   * @throws LoggiaError `store_unavailable` if it is unknown and the catalog holds no accounts
-   */
-  apiKey(secret: string): Promise<KeyGrant | null>;
-  /**
-   * Like {@link Catalog.apiKey}, from memory only: null may mean "not seen yet". For the hot path,
-   * which then falls back to {@link Catalog.apiKey}.
-   */
-  cachedApiKey(secret: string): KeyGrant | null;
-  /** @throws LoggiaError `bad_parameter`, `log_not_found`; `conflict` if the log has 200 keys */
-  createApiKey(log: LogKey, scope: Scope): Promise<NewApiKey>;
-  /** @throws LoggiaError `api_key_not_found` */
-  setApiKeyDisabled(log: LogKey, id: string, disabled: boolean): Promise<ApiKey>;
-  /** @throws LoggiaError `api_key_not_found` */
-  deleteApiKey(log: LogKey, id: string): Promise<void>;
+    // Logs
+    log(key: LogKey): Log | null;
+    logs(): readonly Log[];
+    /** Logs shared with an account, sorted by key. Service admins get no additional logs. */
+    logsOf(user: UserId): readonly Log[];
+    roleOf(user: UserId, log: LogKey): Role | null;
+    /**
+     * Returns the account that created a log; null if there is no such log. It remains the owner
+     * after its share or the account is removed. An in-memory look-up. Limits per user apply to the
+     * owner, also for requests with an API key.
+     */
+    ownerOf(log: LogKey): UserId | null;
+    /**
+     * Creates a log with plan `development` and one read-write API key. Its creator becomes its
+     * admin. The key's secret is returned only here.
+     * @param apiKey secret chosen by the operator instead of a generated one: 8 to 200 printable
+     * ASCII characters. It should be as hard to guess, as only an unsalted SHA-256 is stored
+     * @throws LoggiaError `bad_parameter`, `log_exists`, `account_not_found` (the owner); `conflict`
+     * if the secret is in use
+     */
+    createLog(log: {
+      key: LogKey;
+      display: string;
+      owner: UserId;
+      apiKey?: string;
+    }): Promise<{ log: Log; apiKey: NewApiKey }>;
+    /** @throws LoggiaError `bad_parameter`, `log_not_found` */
+    updateLog(key: LogKey, change: LogSettings): Promise<Log>;
+    /** Whether any log accepts posts from pages of this origin. An in-memory look-up. */
+    namesOrigin(origin: string): boolean;
+    /**
+     * @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` if the log would lose its
+     * last admin, or has 1,000 shares
+     */
+    share(log: LogKey, email: string, role: Role): Promise<void>;
+    /** @throws LoggiaError `share_not_found`, `conflict` if the log would lose its last admin */
+    unshare(log: LogKey, email: string): Promise<void>;
 
-  // Class filters and options
-  /** Sorted by key. The same array until it changes, so callers can key caches by it. */
-  classFilters(log: LogKey): readonly ClassFilter[];
-  /**
-   * @throws LoggiaError `bad_parameter` (names the field and its limit), `class_filter_exists`,
-   * `log_not_found`; `conflict` if the log has 10,000
-   */
-  createClassFilter(log: LogKey, filter: ClassFilter): Promise<ClassFilter>;
-  /** @throws LoggiaError `bad_parameter`, `class_filter_not_found` */
-  updateClassFilter(log: LogKey, key: string, filter: Omit<ClassFilter, "key">): Promise<ClassFilter>;
-  /** Also removes all users' options for it. @throws LoggiaError `class_filter_not_found` */
-  deleteClassFilter(log: LogKey, key: string): Promise<void>;
-  classOptions(user: UserId, log: LogKey, classKey: string): ClassOptions;
-  /** @throws LoggiaError `class_filter_not_found` */
-  setClassOptions(user: UserId, log: LogKey, classKey: string, options: ClassOptions): Promise<ClassOptions>;
-  /** Users who want alerts (or mail) for a class and still have access to the log, sorted by id. */
-  subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
+    // API keys
+    /**
+     * Returns the grant of a secret, or null if no log has it. An unknown secret triggers a read of
+     * other processes' changes, at most a few times a second for all callers together.
+     * @throws LoggiaError `store_unavailable` if it is unknown and the catalog holds no accounts
+     */
+    apiKey(secret: string): Promise<KeyGrant | null>;
+    /**
+     * Like {@link Catalog.apiKey}, from memory only: null may mean "not seen yet". For the hot path,
+     * which then falls back to {@link Catalog.apiKey}.
+     */
+    cachedApiKey(secret: string): KeyGrant | null;
+    /** @throws LoggiaError `bad_parameter`, `log_not_found`; `conflict` if the log has 200 keys */
+    createApiKey(log: LogKey, scope: Scope): Promise<NewApiKey>;
+    /** @throws LoggiaError `api_key_not_found` */
+    setApiKeyDisabled(log: LogKey, id: string, disabled: boolean): Promise<ApiKey>;
+    /** @throws LoggiaError `api_key_not_found` */
+    deleteApiKey(log: LogKey, id: string): Promise<void>;
 
-  // Saved queries
-  /**
-   * Saved queries visible to a user: their own and those shared by other members, sorted by name,
-   * then owner. `user` is null for a caller without an account, who sees only shared ones.
-   */
-  savedQueries(log: LogKey, user: UserId | null): readonly OwnedQuery[];
-  /** Returns the query of this name, ignoring case: the user's own, else the oldest shared one. */
-  savedQuery(log: LogKey, user: UserId | null, name: string): OwnedQuery | null;
-  /**
-   * Saves a query. Its name is unique among the user's own, and if shared, among the shared ones of
-   * the log as far as this process knows.
-   * @throws LoggiaError `bad_parameter` (names the field and its limit), `saved_query_exists`;
-   * `conflict` if the user has saved 100 for the log
-   */
-  saveQuery(log: LogKey, user: UserId, query: Omit<SavedQuery, "created">): Promise<SavedQuery>;
-  /**
-   * Changes one of the user's own queries, and renames it if a name is given.
-   * @throws LoggiaError `bad_parameter`, `saved_query_not_found`, `saved_query_exists`
-   */
-  updateSavedQuery(
-    log: LogKey,
-    user: UserId,
-    name: string,
-    change: Omit<SavedQuery, "name" | "created"> & { readonly name?: string | undefined },
-  ): Promise<SavedQuery>;
-  /** Removes one of the user's own. @throws LoggiaError `saved_query_not_found` */
-  deleteSavedQuery(log: LogKey, user: UserId, name: string): Promise<void>;
+    // Class filters and options
+    /** Sorted by key. The same array until it changes, so callers can key caches by it. */
+    classFilters(log: LogKey): readonly ClassFilter[];
+    /**
+     * @throws LoggiaError `bad_parameter` (names the field and its limit), `class_filter_exists`,
+     * `log_not_found`; `conflict` if the log has 10,000
+     */
+    createClassFilter(log: LogKey, filter: ClassFilter): Promise<ClassFilter>;
+    /** @throws LoggiaError `bad_parameter`, `class_filter_not_found` */
+    updateClassFilter(log: LogKey, key: string, filter: Omit<ClassFilter, "key">): Promise<ClassFilter>;
+    /** Also removes all users' options for it. @throws LoggiaError `class_filter_not_found` */
+    deleteClassFilter(log: LogKey, key: string): Promise<void>;
+    classOptions(user: UserId, log: LogKey, classKey: string): ClassOptions;
+    /** @throws LoggiaError `class_filter_not_found` */
+    setClassOptions(user: UserId, log: LogKey, classKey: string, options: ClassOptions): Promise<ClassOptions>;
+    /** Users who want alerts (or mail) for a class and still have access to the log, sorted by id. */
+    subscribers(log: LogKey, classKey: string, option: "alert" | "notify"): readonly UserId[];
 
-  // Hooks
-  /** Hooks of a log sorted by name, without their secrets. */
-  hooks(log: LogKey): readonly Hook[];
-  /**
-   * Returns a hook with its secret, to verify requests; null if there is none. An unknown one
-   * triggers a read of other processes' changes, at most a few times a second.
-   * @param name in any case
-   */
-  receivingHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
-  /** Like {@link Catalog.receivingHook}, but reads those changes in any case. */
-  refreshedHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
-  /** Like {@link Catalog.receivingHook}, from memory only: null may mean "not seen yet". */
-  cachedHook(log: LogKey, name: string): ReceivingHook | null;
-  /**
-   * Creates a hook. With a signature and no secret, a secret is generated and returned only here.
-   * @throws LoggiaError `bad_parameter` (names the field and the error's position in a template),
-   * `hook_exists`, `log_not_found`; `conflict` if the log has 50
-   */
-  createHook(log: LogKey, hook: GivenHook & Pick<Hook, "name">): Promise<NewHook>;
-  /**
-   * Replaces all settings except the name. The stored secret stays if none is given, is replaced by
-   * a generated one for null, and is removed if there is no signature.
-   * @throws LoggiaError `bad_parameter`, `hook_not_found`
-   */
-  updateHook(log: LogKey, name: string, hook: GivenHook): Promise<NewHook>;
-  /** @throws LoggiaError `hook_not_found` */
-  deleteHook(log: LogKey, name: string): Promise<void>;
+    // Saved queries
+    /**
+     * Saved queries visible to a user: their own and those shared by other members, sorted by name,
+     * then owner. `user` is null for a caller without an account, who sees only shared ones.
+     */
+    savedQueries(log: LogKey, user: UserId | null): readonly OwnedQuery[];
+    /** Returns the query of this name, ignoring case: the user's own, else the oldest shared one. */
+    savedQuery(log: LogKey, user: UserId | null, name: string): OwnedQuery | null;
+    /**
+     * Saves a query. Its name is unique among the user's own, and if shared, among the shared ones of
+     * the log as far as this process knows.
+     * @throws LoggiaError `bad_parameter` (names the field and its limit), `saved_query_exists`;
+     * `conflict` if the user has saved 100 for the log
+     */
+    saveQuery(log: LogKey, user: UserId, query: Omit<SavedQuery, "created">): Promise<SavedQuery>;
+    /**
+     * Changes one of the user's own queries, and renames it if a name is given.
+     * @throws LoggiaError `bad_parameter`, `saved_query_not_found`, `saved_query_exists`
+     */
+    updateSavedQuery(
+      log: LogKey,
+      user: UserId,
+      name: string,
+      change: Omit<SavedQuery, "name" | "created"> & { readonly name?: string | undefined },
+    ): Promise<SavedQuery>;
+    /** Removes one of the user's own. @throws LoggiaError `saved_query_not_found` */
+    deleteSavedQuery(log: LogKey, user: UserId, name: string): Promise<void>;
 
-  // Sessions
-  /**
-   * Creates a session, which ends when the password changes. An account's oldest session ends when
-   * it exceeds 100.
-   * @param session.password {@link Catalog.passwordMark} from before the password was checked
-   * @returns the session, and its secret, which is returned only here
-   * @throws LoggiaError `unauthorized` if the password was changed meanwhile
-   */
-  createSession(session: {
-    account: Account;
-    password: string;
-    address: string;
-    agent: string;
-  }): Promise<{ secret: string; session: Session }>;
-  /**
-   * Returns the session with this secret; null if there is none or it has ended. An unknown one
-   * triggers a read of other processes' changes, at most a few times a second.
-   */
-  session(secret: string): Promise<{ readonly account: Account; readonly session: Session } | null>;
-  /** Whether a session exists and has not ended, as far as this process knows. */
-  hasSession(session: Pick<Session, "id" | "user">): boolean;
-  /** Records a use of a session. It is stored in the background, not at every use. */
-  useSession(session: Session): void;
-  /** The active sessions of an account, oldest first. */
-  sessionsOf(user: UserId): readonly Session[];
-  /** Ends a session; false if the account has no such active session. */
-  endSession(user: UserId, id: string): Promise<boolean>;
-  /** Removes ended sessions from storage. @returns how many */
-  removeEndedSessions(): Promise<number>;
-  /**
-   * Creates a ticket that replaces the session's cookie in one GET of this path within 60 s.
-   * @throws LoggiaError `unauthorized` if the session has ended
-   */
-  createTicket(session: Pick<Session, "id" | "user">, path: string): Promise<string>;
-  /**
-   * Consumes a ticket. Null if it is unknown, used, expired, or for another path or user.
-   * @param user the only account whose ticket is accepted; null: any
-   */
-  useTicket(
-    ticket: string,
-    path: string,
-    user: UserId | null,
-  ): Promise<{ readonly account: Account; readonly session: Session } | null>;
-  /**
-   * Creates a ticket that signs an account in once, within ten minutes, and replaces any earlier
-   * one. Null if there is no such account.
-   */
-  createStartTicket(user: UserId): Promise<string | null>;
-  /** Consumes such a ticket. Null if it is unknown, used or expired. */
-  useStartTicket(ticket: string): Promise<Account | null>;
+    // Hooks
+    /** Hooks of a log sorted by name, without their secrets. */
+    hooks(log: LogKey): readonly Hook[];
+    /**
+     * Returns a hook with its secret, to verify requests; null if there is none. An unknown one
+     * triggers a read of other processes' changes, at most a few times a second.
+     * @param name in any case
+     */
+    receivingHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
+    /** Like {@link Catalog.receivingHook}, but reads those changes in any case. */
+    refreshedHook(log: LogKey, name: string): Promise<ReceivingHook | null>;
+    /** Like {@link Catalog.receivingHook}, from memory only: null may mean "not seen yet". */
+    cachedHook(log: LogKey, name: string): ReceivingHook | null;
+    /**
+     * Creates a hook. With a signature and no secret, a secret is generated and returned only here.
+     * @throws LoggiaError `bad_parameter` (names the field and the error's position in a template),
+     * `hook_exists`, `log_not_found`; `conflict` if the log has 50
+     */
+    createHook(log: LogKey, hook: GivenHook & Pick<Hook, "name">): Promise<NewHook>;
+    /**
+     * Replaces all settings except the name. The stored secret stays if none is given, is replaced by
+     * a generated one for null, and is removed if there is no signature.
+     * @throws LoggiaError `bad_parameter`, `hook_not_found`
+     */
+    updateHook(log: LogKey, name: string, hook: GivenHook): Promise<NewHook>;
+    /** @throws LoggiaError `hook_not_found` */
+    deleteHook(log: LogKey, name: string): Promise<void>;
 
-  /**
-   * Runs `work` if there is no account yet or an earlier first start was interrupted (`isResumed`).
-   * One process runs it; the others wait until it ends, and take over from a process that has not
-   * finished within `takeOver_ms`.
-   * @returns the result of `work`; null if no first start is due
-   */
-  firstStart<T>(
-    work: (start: { readonly isResumed: boolean }) => Promise<T>,
-    options: { readonly takeOver_ms: number },
-  ): Promise<T | null>;
+    /**
+     * Runs `work` if there is no account yet or an earlier first start was interrupted (`isResumed`).
+     * One process runs it; the others wait until it ends, and take over from a process that has not
+     * finished within `takeOver_ms`.
+     * @returns the result of `work`; null if no first start is due
+     */
+    firstStart<T>(
+      work: (start: { readonly isResumed: boolean }) => Promise<T>,
+      options: { readonly takeOver_ms: number },
+    ): Promise<T | null>;
 
-  /** Reads the changes of other processes now. */
-  refresh(): Promise<void>;
-  /** @throws LoggiaError `store_unavailable`, which names the engine that could not be reached */
-  ping(): Promise<void>;
-};
+    /** Reads the changes of other processes now. */
+    refresh(): Promise<void>;
+    /** @throws LoggiaError `store_unavailable`, which names the engine that could not be reached */
+    ping(): Promise<void>;
+  };
 
 /** Interval at which each process polls for changes of other processes, in milliseconds. */
 export const CATALOG_POLL_MS = 1000;
-
-/** The party a password is hashed for. Hashing capacity is shared fairly by address and account. */
-export type Requester = {
-  /** Address of the request, grouped by network. */
-  readonly address: string;
-  /** The account named by the request, as a value that is the same for all its requests. */
-  readonly account: string;
-  /** Whether this account recently signed in from this address. */
-  readonly isKnown: boolean;
-  /** Failed guesses at this address; unknown requesters with the fewest go first. Default: 0 */
-  readonly guesses?: number;
-  /** Whether the account exists. An unknown requester must not learn it. Default: false */
-  readonly exists?: boolean;
-  /** Failed guesses by unknown requesters counted against the account. Default: 0 */
-  readonly failures?: number;
-  /** Called before the hash starts. Throws if the requester has no guesses left by then. */
-  readonly recheck?: () => void;
-};
-
-/** An attempt to sign in with e-mail and password, as described by the caller. */
-export type Attempt = Omit<Requester, "account" | "exists"> & {
-  /** Called if the password changed while it was checked, and the old one matched. */
-  readonly outdated?: () => void;
-};
-
-export type Account = {
-  readonly id: UserId;
-  /** As entered; unique regardless of case. */
-  readonly email: string;
-  /** Service admin: may manage accounts. Grants no access to logs. */
-  readonly admin: boolean;
-};
-
-export type Role = "admin" | "user";
 
 export type Log = {
   readonly key: LogKey;
@@ -290,8 +212,6 @@ export type LogSettings = {
   readonly origins?: readonly string[];
 };
 
-export type Scope = "read-write" | "read-only" | "write-only";
-
 /** An API key without its secret. The catalog stores only the secret's SHA-256. */
 export type ApiKey = {
   readonly id: string;
@@ -301,8 +221,6 @@ export type ApiKey = {
 };
 
 export type NewApiKey = ApiKey & { readonly secret: string };
-
-export type KeyGrant = { readonly log: LogKey; readonly id: string; readonly scope: Scope; readonly disabled: boolean };
 
 /** A class filter. It matches if every non-empty one of `tag`, `text`, `link`, `source` matches. */
 export type ClassFilter = {
@@ -362,22 +280,6 @@ export type NewHook = Hook & { readonly secret: string | null };
 export type ReceivingHook = Hook & { readonly secret?: string };
 
 export type OwnedQuery = SavedQuery & { readonly owner: UserId };
-
-/** A signed-in session. Times are milliseconds since the Unix epoch, by the trusted clock. */
-export type Session = {
-  /** Public id; not the secret. */
-  readonly id: string;
-  readonly user: UserId;
-  readonly created: number;
-  /** Time of the last use. */
-  readonly seen: number;
-  /** When the session ends if it is not used again. */
-  readonly expires: number;
-  /** Address that the session was created from. */
-  readonly address: string;
-  /** `User-Agent` of the client that created it, cut to 200 characters. */
-  readonly agent: string;
-};
 
 /** Limits on the logs of one account: how many it may own, and what they may hold in total. */
 export type AccountLimits = {

@@ -1,5 +1,5 @@
 import { LoggiaError } from "../errors.ts";
-import { wellFormed } from "../events/text.ts";
+import { characters, wellFormed } from "../events/text.ts";
 import type { ClassFilter } from "./catalog.ts";
 
 /** Limits per log. */
@@ -9,10 +9,6 @@ export const MAX_SHARES = 1000;
 /** Limit per user and log. */
 export const MAX_SAVED_QUERIES = 100;
 
-/** Length of a key chosen by an operator; generated keys are longer. */
-export const API_KEY_LENGTH = { least: 8, most: 200 } as const;
-
-const MAX_EMAIL_BYTES = 254;
 const MAX_WEIGHT = 1_000_000;
 const MAX_RETENTION_DAYS = 36_500;
 const MAX_ORIGINS = 50;
@@ -22,32 +18,7 @@ const MAX_ORIGIN_LENGTH = 300;
 const RESERVED_CLASS_KEY = "preview";
 const CLASS_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/**
- * No colon, which would end the user name in Basic credentials. One-label domains such as localhost
- * are valid.
- */
-const EMAIL =
-  /^[^\s@:"(),;<>[\]\\\p{Cc}]{1,64}@[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,62})(?:\.[\p{L}\p{N}][\p{L}\p{M}\p{N}-]{0,62})*$/u;
-
-/** Returns the address in NFC. @throws LoggiaError `bad_parameter`, like all checks in this file */
-export function checkEmail(email: string): string {
-  const normal = typeof email === "string" ? email.normalize("NFC") : "";
-  if (EMAIL.test(normal) && normal.isWellFormed() && Buffer.byteLength(normal) <= MAX_EMAIL_BYTES) return normal;
-  throw bad(
-    "The field email must be an e-mail address such as ann@example.org, " +
-      `of at most ${MAX_EMAIL_BYTES} bytes, without blanks or colons`,
-  );
-}
-
-/** Whether an account with this e-mail address can exist. */
-export function isEmail(email: string): boolean {
-  return email.length <= MAX_EMAIL_BYTES && EMAIL.test(email.normalize("NFC"));
-}
-
-export function checkPassword(password: string): string {
-  return checkText("password", password, 8, 200);
-}
-
+/** @throws LoggiaError `bad_parameter`, like all checks in this file */
 export function checkDisplay(display: string): string {
   const checked = checkText("display", display, 1, 200);
   if (checked.trim() === "") throw bad("The field display must not be blank: it needs 1 to 200 characters");
@@ -73,13 +44,6 @@ export function checkOrigins(origins: readonly string[]): readonly string[] {
     throw bad(`The field origins holds ${JSON.stringify(origin.slice(0, 100))}; it must be ${right}`);
   }
   return [...new Set(origins)];
-}
-
-/** Only printable ASCII, so that a key needs no escaping in URLs, forms and shells. */
-export function checkApiKey(secret: string): string {
-  const { least, most } = API_KEY_LENGTH;
-  if (/^[\x21-\x7e]+$/.test(secret) && secret.length >= least && secret.length <= most) return secret;
-  throw bad(`The field apiKey must have ${least} to ${most} printable ASCII characters, without blanks`);
 }
 
 export function checkOneOf<const T extends string>(field: string, value: T, allowed: readonly T[]): T {
@@ -161,16 +125,10 @@ function checkColor(color: string): string {
 function checkText(field: string, value: string, least: number, most: number): string {
   if (typeof value === "string" && value.length <= 2 * most) {
     const text = wellFormed(value);
-    const length = countCharacters(text);
+    const length = characters(text);
     if (length >= least && length <= most) return text;
   }
   throw bad(`The field ${field} must have ${least === 0 ? "at most" : `${least} to`} ${most} characters`);
-}
-
-function countCharacters(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
 }
 
 function isWhole(value: number, least: number, most: number): boolean {

@@ -7,7 +7,7 @@ import { idOf } from "./model.ts";
 import type { ClassEntity, Entity, OptionsEntity } from "./model.ts";
 import { additionOf } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
-import { generateId } from "./secrets.ts";
+import { generateId } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 

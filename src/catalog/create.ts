@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 
 import { createAccounts } from "./accounts.ts";
 import { createApiKeys } from "./api-keys.ts";
-import { createAuthenticator } from "./authenticator.ts";
+import { createAuthenticator } from "../auth/passwords/authenticator.ts";
 import type { AccountLimits, Catalog } from "./catalog.ts";
 import { CATALOG_POLL_MS } from "./catalog.ts";
 import { createClassFilters } from "./class-filters.ts";
@@ -11,14 +11,15 @@ import { createFirstStart } from "./first-start.ts";
 import { createFollower } from "./follower.ts";
 import { createHooks } from "./hooks.ts";
 import { createLogs } from "./logs.ts";
-import { createPasswordHasher } from "./passwords.ts";
+import { createPasswordHasher } from "../auth/passwords/password-hasher.ts";
 import { createQuotas, DEFAULT_ACCOUNT_LIMITS } from "./quotas.ts";
 import { createSavedQueries } from "./saved-queries.ts";
-import { SessionRecords } from "./session-records.ts";
-import { createSessionTickets } from "./session-tickets.ts";
-import { createSessions } from "./sessions.ts";
+import { SessionRecords } from "../auth/sessions/session-records.ts";
+import { createSessionTickets } from "../auth/sessions/session-tickets.ts";
+import { createSessions } from "../auth/sessions/sessions.ts";
+import { createSessionStore } from "./session-store.ts";
 import { createSnapshot } from "./snapshot.ts";
-import { createStartTicket } from "./start-ticket.ts";
+import { createStartTicket } from "../auth/sessions/start-ticket.ts";
 import { createWriter } from "./writer.ts";
 
 /**
@@ -50,12 +51,19 @@ export async function createCatalog(options: {
   const hasher = createPasswordHasher();
   const accounts = createAccounts({ snapshot, writer, refresh, hasher });
   const { passwordMark } = accounts;
-  const startTicket = createStartTicket({ snapshot, writer, passwordMark, refreshThrottled, now });
-  const records = new SessionRecords({ snapshot, writer, passwordMark, now, log, isAlone });
-  const sessions = createSessions(records, { snapshot, refresh, refreshThrottled, now });
+  const store = createSessionStore({ snapshot, writer, passwordMark, refresh, refreshThrottled });
+  const startTicket = createStartTicket({ store, now });
+  const records = new SessionRecords({ store, now, log, isAlone });
+  const sessions = createSessions(records, { store, now });
   return {
     ...accounts,
-    authenticate: createAuthenticator(snapshot, hasher),
+    authenticate: createAuthenticator(
+      {
+        account: (email) => snapshot.account(email),
+        storedPassword: (email) => snapshot.accountEntity(email)?.password ?? null,
+      },
+      hasher,
+    ),
     ...createLogs({ snapshot, writer, quotas, refresh }),
     ...createApiKeys({ snapshot, writer, quotas, refresh, refreshThrottled }),
     ...createClassFilters({ snapshot, writer, quotas, refresh }),
@@ -63,7 +71,7 @@ export async function createCatalog(options: {
     ...createHooks({ snapshot, writer, refresh, refreshThrottled }),
     ...startTicket,
     ...sessions,
-    ...createSessionTickets(records, { refreshThrottled, now }),
+    ...createSessionTickets(records, { store, now }),
     async removeEndedSessions() {
       const removed = await sessions.removeEndedSessions();
       await startTicket.removeExpired();

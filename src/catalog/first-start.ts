@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Catalog } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type { Entity, FirstStartEntity } from "./model.ts";
-import { generateId } from "./secrets.ts";
+import { generateId } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 

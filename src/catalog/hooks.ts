@@ -7,7 +7,7 @@ import { checkHook, checkHookName, checkHookSecret, MAX_HOOKS } from "./hook-che
 import { findLog } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { Entity, HookEntity, HooksEntity } from "./model.ts";
-import { generateHookSecret } from "./secrets.ts";
+import { generateHookSecret } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 

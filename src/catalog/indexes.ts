@@ -1,6 +1,8 @@
+import type { OwnedSession, StoredSession } from "../auth/sessions/session-store.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 import { fold } from "../events/text.ts";
-import type { Account, ApiKey, ClassFilter, KeyGrant, Log, Role } from "./catalog.ts";
+import type { Account, KeyGrant, Role } from "../auth/principals.ts";
+import type { ApiKey, ClassFilter, Log } from "./catalog.ts";
 import { idOf } from "./model.ts";
 import type {
   AccountEntity,
@@ -9,7 +11,6 @@ import type {
   LogEntity,
   OptionsEntity,
   SavedQueriesEntity,
-  SessionEntity,
   SessionsEntity,
 } from "./model.ts";
 
@@ -202,10 +203,9 @@ export function createSavedQueryIndex() {
 
 /** Index of sessions by user, by hash of their secret, and by hash of their tickets. */
 export function createSessionIndex() {
-  type Found = { readonly user: UserId; readonly session: SessionEntity };
   const byUser = new Map<UserId, SessionsEntity>();
-  const byHash = new Map<string, Found>();
-  const byTicket = new Map<string, Found>();
+  const byHash = new Map<string, OwnedSession>();
+  const byTicket = new Map<string, OwnedSession>();
   return {
     add(entity: SessionsEntity): void {
       byUser.set(entity.user, entity);
@@ -222,10 +222,10 @@ export function createSessionIndex() {
         for (const ticket of tickets) byTicket.delete(ticket.hash);
       }
     },
-    ofUser: (user: UserId): readonly SessionEntity[] => byUser.get(user)?.sessions ?? [],
+    ofUser: (user: UserId): readonly StoredSession[] => byUser.get(user)?.sessions ?? [],
     all: (): readonly SessionsEntity[] => [...byUser.values()],
-    byHash: (hash: string): Found | null => byHash.get(hash) ?? null,
-    byTicket: (hash: string): Found | null => byTicket.get(hash) ?? null,
+    byHash: (hash: string): OwnedSession | null => byHash.get(hash) ?? null,
+    byTicket: (hash: string): OwnedSession | null => byTicket.get(hash) ?? null,
   };
 }
 

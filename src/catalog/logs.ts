@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 
+import { checkApiKey } from "../auth/credential-checks.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import { requireAccount } from "./accounts.ts";
 import { newApiKey } from "./api-keys.ts";
 import type { Catalog, Log } from "./catalog.ts";
-import { checkApiKey, checkDisplay, checkOneOf, checkOrigins, checkRetentionDays } from "./checks.ts";
+import { checkDisplay, checkOneOf, checkOrigins, checkRetentionDays } from "./checks.ts";
 import { expectLog, findLog, withoutShare, withShare } from "./log-changes.ts";
 import { idOf } from "./model.ts";
 import type { LogEntity } from "./model.ts";

@@ -1,6 +1,8 @@
 import type { LogKey, UserId } from "../events/event.ts";
-import { fold } from "../events/text.ts";
-import type { AccountLimits, ClassFilter, ClassOptions, Hook, Role, SavedQuery, Scope } from "./catalog.ts";
+import { foldEmail } from "../auth/credential-checks.ts";
+import type { Role, Scope } from "../auth/principals.ts";
+import type { StoredSession, StoredStartTicket } from "../auth/sessions/session-store.ts";
+import type { AccountLimits, ClassFilter, ClassOptions, Hook, SavedQuery } from "./catalog.ts";
 
 /**
  * A document of the catalog. Data that changes together shares a document: a log holds its shares
@@ -24,17 +26,14 @@ export type AccountEntity = {
   readonly id: UserId;
   readonly email: string;
   readonly admin: boolean;
-  /** See `passwords.ts`. */
+  /** As `src/auth/passwords/password-hasher.ts` returns it. */
   readonly password: string;
 };
 
 export type LogEntity = {
   readonly kind: "log";
   readonly key: LogKey;
-  /**
-   * The account that created it, even if it no longer exists. Absent in documents of earlier
-   * releases: see {@link withOwner}.
-   */
+  /** The account that created it, even if it no longer exists. */
   readonly owner: UserId;
   readonly display: string;
   readonly retentionDays: number | null;
@@ -105,57 +104,10 @@ export type HookEntity = Hook & { readonly secret?: string };
 export type SessionsEntity = {
   readonly kind: "sessions";
   readonly user: UserId;
-  readonly sessions: readonly SessionEntity[];
+  readonly sessions: readonly StoredSession[];
 };
 
-/** Times are milliseconds since the Unix epoch, by the trusted clock. */
-export type SessionEntity = {
-  readonly id: string;
-  /** SHA-256 of the secret, in hex. */
-  readonly hash: string;
-  /** The account's password mark when the session began. The session ends when the mark changes. */
-  readonly password: string;
-  readonly created: number;
-  readonly seen: number;
-  readonly address: string;
-  readonly agent: string;
-  readonly tickets?: readonly TicketEntity[];
-};
-
-/** Replaces the session cookie in one request. */
-export type TicketEntity = {
-  /** SHA-256 of the secret, in hex; `path` is the SHA-256 of the path that it is valid for. */
-  readonly hash: string;
-  readonly path: string;
-  readonly until: number;
-};
-
-/** Ticket for one sign-in, see `start-ticket.ts`. */
-export type StartTicketEntity = {
-  readonly kind: "start-ticket";
-  /** SHA-256 of the secret, in hex. */
-  readonly hash: string;
-  readonly user: UserId;
-  /** The account's password mark. The ticket expires when the mark changes. */
-  readonly password: string;
-  /** In milliseconds since the Unix epoch. */
-  readonly until: number;
-};
-
-/**
- * Adds the owner that earlier releases did not store: the log's first admin. Every process derives
- * the same owner, and the next change of the log stores it.
- */
-export function withOwner(stored: StoredEntity): Entity {
-  if (stored.kind !== "log" || stored.owner !== undefined) return stored as Entity;
-  const first = stored.shares.find(({ role }) => role === "admin") ?? stored.shares[0];
-  return { ...stored, owner: first?.user ?? NO_OWNER };
-}
-
-export type StoredEntity = Exclude<Entity, LogEntity> | (Omit<LogEntity, "owner"> & { readonly owner?: UserId });
-
-/** Owner of a log without shares. */
-const NO_OWNER = "" as UserId;
+export type StartTicketEntity = { readonly kind: "start-ticket" } & StoredStartTicket;
 
 /**
  * Pending additions to the logs of an owner, and its recent attempts to create one: see
@@ -189,7 +141,7 @@ export type FirstStartEntity = { readonly kind: "first-start"; readonly by: stri
  * normalized to NFC.
  */
 export const idOf = {
-  account: (email: string): string => `account/${fold(email.normalize("NFC"))}`,
+  account: (email: string): string => `account/${foldEmail(email)}`,
   log: (key: LogKey): string => `log/${key}`,
   quota: (owner: UserId): string => `quota/${owner}`,
   class: (log: LogKey, key: string): string => `class/${log}/${key}`,

@@ -1,5 +1,7 @@
+import type { OwnedSession, StoredSession } from "../auth/sessions/session-store.ts";
 import type { LogKey, UserId } from "../events/event.ts";
-import type { Account, AccountLimits, ClassFilter, ClassOptions, KeyGrant, Log, Role } from "./catalog.ts";
+import type { Account, KeyGrant, Role } from "../auth/principals.ts";
+import type { AccountLimits, ClassFilter, ClassOptions, Log } from "./catalog.ts";
 import type { Document, Version } from "./documents/documents.ts";
 import {
   createAccountIndex,
@@ -9,7 +11,7 @@ import {
   createSavedQueryIndex,
   createSessionIndex,
 } from "./indexes.ts";
-import { idOf, withOwner } from "./model.ts";
+import { idOf } from "./model.ts";
 import type {
   AccountEntity,
   Addition,
@@ -17,9 +19,7 @@ import type {
   HookEntity,
   OptionsEntity,
   SavedQueriesEntity,
-  SessionEntity,
   SessionsEntity,
-  StoredEntity,
 } from "./model.ts";
 
 /** A document of the catalog as last read. `entity` is null if it was removed. */
@@ -62,10 +62,10 @@ export type Snapshot = {
   savedQueriesOfUser(user: UserId): readonly SavedQueriesEntity[];
   hooks(log: LogKey): readonly HookEntity[];
   /** Includes sessions that have ended. */
-  sessionsOf(user: UserId): readonly SessionEntity[];
+  sessionsOf(user: UserId): readonly StoredSession[];
   sessions(): readonly SessionsEntity[];
-  sessionByHash(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
-  sessionByTicket(hash: string): { readonly user: UserId; readonly session: SessionEntity } | null;
+  sessionByHash(hash: string): OwnedSession | null;
+  sessionByTicket(hash: string): OwnedSession | null;
 };
 
 const NO_HOOKS: readonly HookEntity[] = Object.freeze([]);
@@ -129,7 +129,7 @@ export function createSnapshot(): Snapshot {
     apply(document) {
       const before = entries.get(document.id);
       if (before !== undefined && before.version >= document.version) return;
-      const entity = document.body === null ? null : withOwner(document.body as StoredEntity);
+      const entity = document.body as Entity | null;
       entries.set(document.id, { version: document.version, entity });
       if (before?.entity) take(before.entity, "drop");
       if (entity !== null) take(entity, "add");

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { LoggiaError } from "../errors.ts";
+import { createKeyedQueue } from "../scheduling/serial-queue.ts";
 import type { Body, Documents, WriteResult } from "./documents/documents.ts";
 import type { Entity } from "./model.ts";
 import type { SnapshotEntry, Snapshot } from "./snapshot.ts";
@@ -10,9 +11,6 @@ import type { SnapshotEntry, Snapshot } from "./snapshot.ts";
  * each round.
  */
 const MAX_ATTEMPTS = 30;
-
-/** Longest queue of writes of one document in this process. */
-const MAX_QUEUED = 1000;
 
 export type Writer = {
   /**
@@ -39,6 +37,7 @@ export function createWriter(parts: {
   refresh: () => Promise<void>;
 }): Writer {
   const { documents, snapshot, refresh } = parts;
+  // Conflicts then only come from other processes.
   const inTurn = createKeyedQueue();
 
   const write = async <Next extends Entity | null>(
@@ -85,24 +84,4 @@ export function createWriter(parts: {
 function send(documents: Documents, id: string, next: Body | null, entry: SnapshotEntry | null): Promise<WriteResult> {
   if (entry === null || entry.entity === null) return documents.create(id, next!);
   return next === null ? documents.remove(id, entry.version) : documents.replace(id, next, entry.version);
-}
-
-/** Queues work by id, so that conflicts only come from other processes. */
-export function createKeyedQueue(): <T>(id: string, work: () => Promise<T>) => Promise<T> {
-  const queues = new Map<string, { last: Promise<unknown>; length: number }>();
-  return async (id, work) => {
-    const queue = queues.get(id) ?? { last: Promise.resolve(), length: 0 };
-    if (queue.length >= MAX_QUEUED)
-      throw new LoggiaError("overloaded", "Too many changes of the same record are queued");
-    const turn = queue.last.then(work);
-    queue.last = turn.catch(() => {});
-    queue.length += 1;
-    queues.set(id, queue);
-    try {
-      return await turn;
-    } finally {
-      queue.length -= 1;
-      if (queue.length === 0) queues.delete(id);
-    }
-  };
 }

@@ -13,7 +13,6 @@ import { closeWhenBrowserEnds } from "./limits/hang-up.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isLatest } from "./fast-path/response-tracker.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
-import { mayAskForBasic } from "./session-cookie.ts";
 import { requireHost } from "./malformed.ts";
 import { sendStreamed } from "./streamed.ts";
 import { goneSignal, whenClosed } from "./when-closed.ts";
@@ -30,6 +29,8 @@ export type Exchange = {
   readonly log: Logger;
   readonly observe: Observer | undefined;
   readonly limiter: Pick<RateLimiter, "enter">;
+  /** Whether a refused request may be answered with a challenge for HTTP Basic. */
+  readonly mayAskForBasic: (request: IncomingMessage, url: URL) => boolean;
   /** Whether the listener is closing, so that the connection must end with this response. */
   readonly closing: () => boolean;
 };
@@ -98,7 +99,7 @@ function toEncodedBody(format: Format, body: Body | EncodedBody): EncodedBody {
 async function send(exchange: Exchange, reply: Reply, format: Format): Promise<void> {
   const { request, response } = exchange;
   const headers: Record<string, string | number> = { ...(COMMON_HEADERS as Record<string, string>), ...reply.headers };
-  if (reply.status === 401 && !mayAskForBasic(request, exchange.url)) delete headers["WWW-Authenticate"];
+  if (reply.status === 401 && !exchange.mayAskForBasic(request, exchange.url)) delete headers["WWW-Authenticate"];
   // The unread rest of a body must not be parsed as the next request.
   const hasUnreadBody = hasBody(request) && !request.complete;
   if (hasUnreadBody || (exchange.closing() && isLatest(response, request.socket))) {

@@ -36,11 +36,13 @@ export type HttpServerOptions = {
   readonly observe?: Observer | undefined;
   /** Rate limiter applied to each request. Default: one of its own. */
   readonly limiter?: Pick<RateLimiter, "enter"> | undefined;
+  /** Whether a request that is refused with 401 may be challenged for HTTP Basic. Default: each */
+  readonly mayAskForBasic?: Exchange["mayAskForBasic"] | undefined;
   /** Answers some requests before routing. Returns whether it did. */
   readonly answerFirst?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 };
 
-type Options = HttpServerOptions & Pick<Exchange, "limiter">;
+type Options = HttpServerOptions & Pick<Exchange, "limiter" | "mayAskForBasic">;
 
 /** The supported methods, each with Restify's name for it. */
 const METHODS = {
@@ -68,7 +70,8 @@ const PATH_LENGTH = 2048;
  * Restify does with a URL before a handler runs is tried first, in {@link refusalFor}.
  */
 export function createHttpServer(given: HttpServerOptions): HttpServer {
-  const options: Options = { ...given, limiter: given.limiter ?? createRateLimiter() };
+  const { limiter = createRateLimiter(), mayAskForBasic = () => true } = given;
+  const options: Options = { ...given, limiter, mayAskForBasic };
   const { log, limits, listener } = options;
   const restifyServer = restify.createServer({
     name: "",
@@ -167,9 +170,9 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Opt
 /** Returns the parts of an exchange that are the same for all requests of a server. */
 function exchange(
   server: Server,
-  { log, observe, limiter }: Options,
-): Pick<Exchange, "log" | "observe" | "limiter" | "closing"> {
-  return { log, observe, limiter, closing: () => !server.listening };
+  { log, observe, limiter, mayAskForBasic }: Options,
+): Pick<Exchange, "log" | "observe" | "limiter" | "mayAskForBasic" | "closing"> {
+  return { log, observe, limiter, mayAskForBasic, closing: () => !server.listening };
 }
 
 function answerOptions(allow: string): Handler {

@@ -1,11 +1,13 @@
-import type { Catalog } from "../catalog/catalog.ts";
-import type { LogKey } from "../events/event.ts";
+import type { LogKey, UserId } from "../events/event.ts";
+
+/** Returns the account that created a log; null if there is no such log. */
+export type LogOwners = { ownerOf(log: LogKey): UserId | null };
 
 /**
  * Returns the owner whose quotas the use of a log counts against: the account that owns it. Limits
- * then hold however many logs and API keys an account creates. A log without an owner counts by
- * itself.
+ * then hold however many logs and API keys an account creates. A log that this process does not
+ * know counts by itself.
  */
-export function quotaOwnerOf(catalog: Pick<Catalog, "ownerOf">, log: LogKey): string {
-  return catalog.ownerOf(log) || `log ${log}`;
+export function quotaOwnerOf(logs: LogOwners, log: LogKey): string {
+  return logs.ownerOf(log) ?? `log ${log}`;
 }

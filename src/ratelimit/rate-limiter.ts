@@ -1,15 +1,12 @@
-import { createHmac, randomBytes } from "node:crypto";
 import { BlockList } from "node:net";
 
 import { runForCaller } from "../caller-context.ts";
 import { LoggiaError } from "../errors.ts";
-import { createAddressReader, createConnectionReader } from "./address.ts";
+import { createAddressReader } from "./address.ts";
 import type { Sender } from "./address.ts";
 import { createBuckets } from "./buckets.ts";
 import { createBudget } from "./budget.ts";
 import type { Budget, Reservation } from "./budget.ts";
-import { Guesses } from "./guesses.ts";
-import type { Pair, Peer } from "./guesses.ts";
 
 /** Limits for the clients of one process. */
 export type Rates = {
@@ -45,8 +42,6 @@ export type RateLimiterOptions = {
   readonly trustedProxies?: BlockList;
   /** Called for each refused request, with the reason. */
   readonly refused?: (reason: Refusal) => void;
-  /** Called for each wrong password or key, with the address that sent it. */
-  readonly wrong?: (what: "password" | "key", address: string) => void;
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 };
@@ -55,8 +50,8 @@ export const REFUSALS = ["address", "caller", "failures", "queries", "answers"] 
 export type Refusal = (typeof REFUSALS)[number];
 
 /**
- * Applies all limits to requests: by address, by caller, by guesses, and by the cost of queries and
- * responses. The counts are those of this process alone, in bounded memory.
+ * Applies limits to requests: by address, by caller, and by the cost of queries and responses. The
+ * counts are those of this process alone, in bounded memory.
  */
 export type RateLimiter = {
   /**
@@ -65,68 +60,18 @@ export type RateLimiter = {
    */
   enter(request: Sender): string;
   /**
-   * Returns the peer that guesses of the sender are counted for.
-   * @param address as {@link RateLimiter.enter} returned it
-   */
-  peerOf(sender: Sender, address: string): Peer;
-  /**
-   * Returns fingerprints of an e-mail and a password, keyed with a secret of this process.
-   * @param account the same for all spellings of an e-mail
-   */
-  pairOf(account: string, password: string): Pair;
-  /**
-   * Called before a pair is checked. Beyond the limit, right and wrong pairs are refused alike.
-   * @throws LoggiaError `too_many_requests`
-   */
-  beforePair(peer: Peer, pair: Pair): void;
-  /** Whether the right password of the account came from this address recently. */
-  isKnown(peer: Peer, pair: Pair): boolean;
-  /** Counts a guess, unless the pair was right until a recent change of the password. */
-  wrongPair(peer: Peer, pair: Pair): void;
-  /** Counts a pair, right or wrong, that was refused because the queue was full. */
-  refusedPair(peer: Peer, pair: Pair): void;
-  /** Returns how many guesses count against this address now. */
-  guessesAt(peer: Peer): number;
-  /** Returns how many guesses from unknown addresses count against this account now. */
-  failuresOf(pair: Pair): number;
-  /**
-   * Remembers a right pair and counts the request.
-   * @throws LoggiaError `too_many_requests` if this caller sends too many
-   */
-  rightPair(peer: Peer, pair: Pair, caller: string): void;
-  /**
-   * Counts a request with a session.
+   * Counts a request of an authenticated caller.
    * @throws LoggiaError `too_many_requests` if this caller sends too many
    */
   countCaller(caller: string): void;
-  /** Remembers a right pair, so that it does not count as a guess after the next change. */
-  notePassword(pair: Pair): void;
+  /** Returns the address that the requests of a sender count for. */
+  addressOf(sender: Sender): string;
   /**
-   * Called before an API key is looked up.
-   * @param idOf finds the key in memory, if its id matters
-   * @throws LoggiaError `too_many_requests` after too many guesses; never for a generated key
+   * Admits a request of an authenticated caller: both steps above in one call. Returns false if one
+   * of them refuses; then nothing is counted, and the single steps throw the error.
+   * @param address as {@link RateLimiter.addressOf} returned it
    */
-  beforeKey(peer: Peer, secret: string, idOf: () => string | undefined): void;
-  wrongKey(peer: Peer, secret: string): void;
-  /**
-   * Whether the signature of a webhook may be compared with a secret that a person chose. Guesses at
-   * these have their own limit: that of keys would show to strangers which hooks exist.
-   * @param id of the hook
-   */
-  takesSignature(peer: Peer, signature: string, id: string): boolean;
-  wrongSignature(peer: Peer, signature: string): void;
-  rightSignature(peer: Peer, signature: string, id: string): void;
-  /**
-   * Remembers a right key and counts the request.
-   * @throws LoggiaError `too_many_requests` if this caller sends too many
-   */
-  rightKey(peer: Peer, secret: string, id: string, caller: string): void;
-  /**
-   * Admits a request whose key is known to be right: all of the steps above in one call. Returns
-   * false if any of them refuses; then nothing is counted, and the single steps throw the error.
-   * @param id of the key
-   */
-  admit(sender: Sender, secret: string, id: string, caller: string): boolean;
+  admit(address: string, caller: string): boolean;
   /**
    * Runs a query as soon as there is room for it.
    * @param gone fires when the client has disconnected: the query is cancelled, running or
@@ -158,17 +103,12 @@ const EXPORTS_SHARE = 1 / 2;
 const EXPORTS_SHARE_OF_CALLER = 1 / 8;
 
 export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
-  const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {}, wrong = () => {} } = options;
+  const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {} } = options;
   const { now = () => performance.now() } = options;
   const addressOf = createAddressReader(trustedProxies);
-  const connectionOf = createConnectionReader(trustedProxies);
   const bucketsOf = (rate_s: number, burst: number) => createBuckets({ rate_s, burst, maxEntries: ENTRIES_MAX, now });
   const addresses = bucketsOf(rates.address, 2 * rates.address);
   const callers = bucketsOf(rates.caller, 2 * rates.caller);
-  const guesses = new Guesses({ failures: rates.failures, maxEntries: ENTRIES_MAX, now });
-  const signatures = new Guesses({ failures: rates.failures, maxEntries: ENTRIES_MAX, now });
-  const key = randomBytes(32);
-  const fingerprint = (secret: string): string => createHmac("sha256", key).update(secret).digest("base64");
   const queries = createBudget({
     perCaller: rates.queries,
     total: rates.queriesTotal,
@@ -204,8 +144,6 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
 
   const tooManyFromAddress = "Too many requests from your address; send fewer per second";
   const tooManyByCaller = "Too many requests with these credentials; send fewer per second";
-  const tooManyGuesses =
-    "Too many wrong passwords or keys from your address or for this account; wait before you try again";
 
   function countCaller(caller: string): void {
     requireTokens(callers.take(caller), "caller", tooManyByCaller);
@@ -217,60 +155,13 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
       requireTokens(addresses.take(address), "address", tooManyFromAddress);
       return address;
     },
-    peerOf: (sender, address) => ({ address, connection: connectionOf(sender) }),
-    pairOf: (account, password) => ({
-      account: fingerprint(account),
-      pair: fingerprint(JSON.stringify([account, password])),
-    }),
-    beforePair(peer, pair) {
-      requireTokens(guesses.pairWait_s(peer, pair), "failures", tooManyGuesses);
-    },
-    isKnown: (peer, { account }) => guesses.isKnown(peer, account),
-    wrongPair(peer, pair) {
-      guesses.wrongPair(peer, pair);
-      wrong("password", peer.address);
-    },
-    refusedPair: (peer, pair) => guesses.refusedPair(peer, pair),
-    guessesAt: (peer) => guesses.guessesAt(peer),
-    failuresOf: (pair) => guesses.failuresOf(pair),
-    rightPair(peer, pair, caller) {
-      guesses.rightPair(peer, pair);
-      countCaller(caller);
-    },
     countCaller,
-    notePassword: ({ pair }) => guesses.notePassword(pair),
-    beforeKey(peer, secret, idOf) {
-      requireTokens(guesses.keyWait_s(peer, secret, idOf), "failures", tooManyGuesses);
-    },
-    wrongKey(peer, secret) {
-      guesses.wrongKey(peer, secret, fingerprint(secret));
-      wrong("key", peer.address);
-    },
-    takesSignature(peer, signature, id) {
-      const takes = signatures.keyWait_s(peer, signature, () => id) === 0;
-      if (!takes) refused("failures");
-      return takes;
-    },
-    wrongSignature(peer, signature) {
-      signatures.wrongKey(peer, signature, fingerprint(signature));
-      wrong("key", peer.address);
-    },
-    rightSignature: (peer, signature, id) => signatures.rightKey(peer, signature, id),
-    rightKey(peer, secret, id, caller) {
-      guesses.rightKey(peer, secret, id);
-      countCaller(caller);
-    },
-    admit(sender, secret, id, caller) {
-      const address = addressOf(sender);
-      const peer = { address, connection: connectionOf(sender) };
-      if (guesses.keyWait_s(peer, secret, () => id) > 0) return false;
+    addressOf,
+    admit(address, caller) {
       if (addresses.take(address) > 0) return false;
-      if (callers.take(caller) > 0) {
-        addresses.charge(address, -1);
-        return false;
-      }
-      guesses.rightKey(peer, secret, id);
-      return true;
+      if (callers.take(caller) === 0) return true;
+      addresses.charge(address, -1);
+      return false;
     },
     query: (caller, work, gone) => queries.run(caller, () => runForCaller(caller, work, gone), gone),
     queries,

@@ -5,6 +5,7 @@ import { StartError } from "../errors.ts";
 import type { PostClock } from "../events/clock.ts";
 import type { LogKey } from "../events/event.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
+import type { GuessLimiter } from "../auth/requests/guess-limiter.ts";
 import type { ConnectionLimits } from "../http/limits/connection-limits.ts";
 import type { ListenerContext } from "../ingest/listeners/listener.ts";
 import type { SocketProtocol } from "../ingest/listeners/socket-protocol.ts";
@@ -24,6 +25,7 @@ export type ListenersOptions = {
   readonly idempotency: Idempotency;
   readonly clock: PostClock;
   readonly limiter: RateLimiter;
+  readonly guesses: GuessLimiter;
   readonly memory: IngestMemory;
   readonly metrics: Pick<Metrics, "listener" | "posts">;
   /** Limits for all listeners together. */

@@ -1,4 +1,4 @@
-import type { Account } from "../../src/catalog/catalog.ts";
+import type { Account } from "../../src/auth/principals.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";

@@ -9,8 +9,9 @@ import { writeEvents } from "../../src/api/written-events.ts";
 import { showGroups } from "../../src/api/groups/view.ts";
 import type { EventRow, LogKey, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
+import { GuessLimiter } from "../../src/auth/requests/guess-limiter.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
-import { createOriginCheck } from "../../src/http/origin-check.ts";
+import { createOriginCheck } from "../../src/auth/requests/origin-check.ts";
 import type { Format } from "../../src/http/formats.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import { createHttpServer } from "../../src/http/server.ts";
@@ -134,7 +135,8 @@ for (const method of ["GET", "POST"] as const) {
     const { ports } = await serviceOf(t, "embedded");
     const limiter = createRateLimiter();
     const body = { limit_bytes: 1_000, deadline_ms: 10_000 };
-    const context = { catalog: ports.catalog, limiter, body, browsers: createOriginCheck() } as Context;
+    const guesses = new GuessLimiter();
+    const context = { catalog: ports.catalog, limiter, guesses, body, browsers: createOriginCheck() } as Context;
     const base = { method, who: "caller", id: "test", tag: "logs", summary: "", answers: {} } as const;
     const failing = defineRoute({
       ...base,

@@ -1,7 +1,6 @@
 import type { ExecutionContext, TestFn } from "ava";
 
 import type { AccountLimits, Catalog } from "../../src/catalog/catalog.ts";
-import { idOf } from "../../src/catalog/model.ts";
 import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
 import type { UserId } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
@@ -50,9 +49,6 @@ export function catalogContract(
   declare("a log's name and retention can be changed", logSettings);
   declare("shares give a role, and a log keeps an admin", shares);
   declare("a log belongs to the account that created it, also after that account is deleted", owners);
-  test(`${name}: a log of an earlier release belongs to its first admin`, async (t) => {
-    await ownersOfEarlierReleases(t, await openStorage(t));
-  });
   const limited = (title: string, limits: Partial<AccountLimits>, run: Run): void => {
     test(`${name}: ${title}`, async (t) => {
       const storage = await openStorage(t);
@@ -222,26 +218,6 @@ async function owners(t: ExecutionContext, start: Start): Promise<void> {
   await there.refresh();
   t.is(there.ownerOf(SHOP), ann, "in every process");
   t.is((await start()).ownerOf(SHOP), ann, "after a restart");
-}
-
-async function ownersOfEarlierReleases(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
-  const documents = await storage.connect();
-  const before = await open(t, storage);
-  const [ann, bob, eve] = await Promise.all(["ann", "bob", "eve"].map((name) => addAccount(before, `${name}@b.org`)));
-  const log = { kind: "log", key: SHOP, display: "Shop", retentionDays: null, apiKeys: [] };
-  const shares = [
-    { user: eve!, role: "user" },
-    { user: bob!, role: "admin" },
-    { user: ann!, role: "admin" },
-  ];
-  t.is((await documents.create(idOf.log(SHOP), { ...log, shares })).kind, "done");
-  const [here, there] = [await open(t, storage), await open(t, storage)];
-  t.is(here.ownerOf(SHOP), bob!);
-  t.is(there.ownerOf(SHOP), bob!);
-  await here.unshare(SHOP, "bob@b.org");
-  await there.refresh();
-  t.is(here.ownerOf(SHOP), bob!, "also when that admin has left");
-  t.is(there.ownerOf(SHOP), bob!);
 }
 
 async function deletion(t: ExecutionContext, start: () => Promise<Catalog>): Promise<void> {

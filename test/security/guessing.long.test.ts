@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import test from "ava";
 import type { ExecutionContext } from "ava";
 
-import { generateApiKey } from "../../src/catalog/secrets.ts";
+import { generateApiKey } from "../../src/auth/secrets.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import { KINDS } from "../support/engine-kinds.ts";

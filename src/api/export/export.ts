@@ -12,7 +12,7 @@ import type { PlannedGroups, PlannedQuery } from "../../query/planned-query.ts";
 import { parseZone } from "../../query/zone.ts";
 import type { Store } from "../../store/store.ts";
 import { readQueryOrFilters } from "../requested-query.ts";
-import { quotaOwnerOfCaller } from "../caller.ts";
+import { quotaOwnerOfCaller } from "../../auth/requests/authenticate.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { defineRoute } from "../define-route.ts";
 import { showsAttributes } from "../event-view.ts";

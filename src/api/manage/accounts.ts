@@ -1,5 +1,6 @@
-import type { Account, Requester } from "../../catalog/catalog.ts";
-import { idOf } from "../../catalog/model.ts";
+import type { Requester } from "../../auth/passwords/fair-queue.ts";
+import type { Account } from "../../auth/principals.ts";
+import { foldEmail } from "../../auth/credential-checks.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Call } from "../../http/route.ts";
 import type { ApiCall, Context } from "../context.ts";
@@ -52,10 +53,10 @@ export const ACCOUNT_ROUTES = [
     answers: { 200: { what: "The account", schema: AccountRecord } },
     errors: ["account_not_found"],
     async handle(context, call) {
-      const { catalog, limiter } = context;
+      const { catalog, guesses } = context;
       const { password } = await call.input();
       await catalog.setPassword(emailOf(call), password, requesterOf(call));
-      limiter.notePassword(limiter.pairOf(idOf.account(emailOf(call)), password));
+      guesses.notePassword(guesses.pairFor(foldEmail(emailOf(call)), password));
       return ok(showAccount(findAccount(context, call)));
     },
   }),
@@ -83,7 +84,7 @@ export function findAccount({ catalog }: Context, call: Call): Account {
 
 /** Returns the caller as a requester of the password hasher. */
 function requesterOf({ caller, address }: ApiCall): Requester {
-  const account = caller.kind === "account" ? idOf.account(caller.account.email) : `key ${caller.grant.id}`;
+  const account = caller.kind === "account" ? foldEmail(caller.account.email) : `key ${caller.grant.id}`;
   return { address, account, isKnown: true };
 }
 

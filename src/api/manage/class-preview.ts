@@ -5,7 +5,7 @@ import type { LogKey } from "../../events/event.ts";
 import { fold } from "../../events/text.ts";
 import type { Reply } from "../../http/route.ts";
 import type { Condition, ListPlan } from "../../query/plan.ts";
-import { quotaOwnerOfCaller } from "../caller.ts";
+import { quotaOwnerOfCaller } from "../../auth/requests/authenticate.ts";
 import type { ApiCall, Context } from "../context.ts";
 import { eventAsJson } from "../event-view.ts";
 import { EVENT_BYTES } from "../response-sizes.ts";

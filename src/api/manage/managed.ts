@@ -1,4 +1,4 @@
-import type { Granted } from "../access.ts";
+import type { Granted } from "../../auth/requests/access.ts";
 import { defineRoute } from "../define-route.ts";
 import type { ApiEndpoint, RouteDefinition } from "../define-route.ts";
 

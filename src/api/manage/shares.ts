@@ -1,4 +1,5 @@
-import type { Log, Role } from "../../catalog/catalog.ts";
+import type { Role } from "../../auth/principals.ts";
+import type { Log } from "../../catalog/catalog.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Context } from "../context.ts";
 import { created, NO_CONTENT, ok, REMOVED_ANSWER } from "../replies.ts";

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../errors.ts";
-import { ACCESS_RULES } from "../access.ts";
+import { ACCESS_RULES } from "../../auth/requests/access.ts";
 import type { Endpoint } from "../endpoint.ts";
 
 /** Possible errors of every call. */

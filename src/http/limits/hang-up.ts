@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-import { isFromBrowser } from "../origin-check.ts";
+import { isFromBrowser } from "../from-browser.ts";
 
 const watched = new WeakSet<Socket>();
 

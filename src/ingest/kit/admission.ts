@@ -4,14 +4,16 @@ import type { Catalog, ReceivingHook } from "../../catalog/catalog.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
-import type { Peer } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../auth/requests/guesses.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
+import type { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { IngestMemory } from "./ingest-memory.ts";
 import type { KnownSenders } from "./known-senders.ts";
 
 export type AdmitOptions = {
   readonly catalog: Catalog;
   readonly limiter: RateLimiter;
+  readonly guesses: GuessLimiter;
   readonly clock?: PostClock;
   /** Memory of bodies that are not authenticated yet. */
   readonly memory: Pick<IngestMemory, "unverified" | "proven">;

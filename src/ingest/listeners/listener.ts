@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
+import type { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
 import type { StoreOptions } from "../append/store-events.ts";
 import type { ListenerTally } from "./tally.ts";
@@ -10,6 +11,7 @@ import type { ListenerTally } from "./tally.ts";
 export type ListenerContext = StoreOptions & {
   readonly catalog: Catalog;
   readonly limiter: RateLimiter;
+  readonly guesses: GuessLimiter;
   /** Memory of frames and events that are received and not yet stored, across all sockets. */
   readonly memory: IngestMemory;
   readonly log: Logger;

@@ -1,8 +1,8 @@
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
-import type { Peer } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../auth/requests/guesses.ts";
 import type { RouteSettings } from "../../settings/listeners.ts";
-import { authorizeByKey } from "../kit/authorize.ts";
+import { authorizeByKey } from "../../auth/requests/posting-key.ts";
 import type { ProducerEvent } from "../kit/endpoint.ts";
 import { Intake } from "./intake.ts";
 import type { ListenerContext } from "./listener.ts";

@@ -3,7 +3,7 @@ import type { Server, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ClientGone, LoggiaError } from "../../errors.ts";
-import type { Peer } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../auth/requests/guesses.ts";
 import { listenOn } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
@@ -159,7 +159,7 @@ class TcpListener implements Listening {
       return;
     }
     const sender = { socket, headers: {} };
-    const peer = this.#options.context.limiter.peerOf(sender, address);
+    const peer = this.#options.context.guesses.peerAt(sender, address);
     const stream = this.#options.open({ socket, peer, route, tally: this.#tally });
     const since_ms = performance.now();
     const rest = { since_ms, frames: 0, hasPartialFrame: false, isBusy: false, wake() {} };

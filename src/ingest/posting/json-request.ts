@@ -4,14 +4,15 @@ import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import { type FieldLimits, largestForm_bytes } from "../../events/limits.ts";
 import { memoryNetworkOf } from "../../ratelimit/address.ts";
-import type { Peer } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../auth/requests/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
 import { announcedSize, readBody, receiveBody } from "../../http/body.ts";
 import { type BodyShare, SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import { parseForm } from "../../http/form.ts";
 import { goneSignal } from "../../http/when-closed.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
-import { authorize, type AuthorizeOptions, keyBesideForm } from "./api-key.ts";
+import { authorizePost, type AuthorizeOptions } from "../../auth/requests/posting-key.ts";
+import { keyBesideForm } from "../../auth/requests/request-key.ts";
 import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { type BatchPostOptions, idempotencyKey, keepsClaimedTimes, orDiscard, postBatch } from "./batch-post.ts";
@@ -84,7 +85,7 @@ export async function takeJson(
     share.release();
   }
   // Before the body is read or counted: both are reserved for authorized clients.
-  const { id: apiKey, log } = await orDiscard(request, () => authorize(path, secret, peer, options));
+  const { id: apiKey, log } = await orDiscard(request, () => authorizePost(path, secret, peer, options));
   return await takeBody({ request, response, type, secret, apiKey, log }, options);
 }
 

@@ -15,7 +15,7 @@ import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { forwardingOf } from "../../ratelimit/address.ts";
 import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
-import type { Peer } from "../../ratelimit/guesses.ts";
+import type { Peer } from "../../auth/requests/guesses.ts";
 import { toFailure } from "../../http/errors.ts";
 import { addFastPath } from "../../http/fast-path/fast-path.ts";
 import type { FastPath } from "../../http/fast-path/fast-path.ts";
@@ -39,7 +39,9 @@ import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
 import { answer, answerBatch, answerEvent, POSTED_HEADERS, renderAnswer } from "./answers.ts";
 import type { Hints } from "./answers.ts";
-import { authorize, authorizeFromMemory, keyBesideForm } from "./api-key.ts";
+import { authorizeFromMemory, authorizePost } from "../../auth/requests/posting-key.ts";
+import { keyBesideForm } from "../../auth/requests/request-key.ts";
+import { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { postTimesBy } from "../append/created.ts";
 import type { CreatedRange } from "../append/created.ts";
@@ -69,6 +71,8 @@ export type PostListenerOptions = {
   readonly log: Logger;
   /** Rate limiter of all requests. Default: a separate one */
   readonly limiter?: RateLimiter;
+  /** Counts wrong credentials. Default: a separate one */
+  readonly guesses?: GuessLimiter;
   readonly observe?: PostObserver;
   /** Memory of bodies. Default: separate budgets */
   readonly memory?: IngestMemory;
@@ -111,6 +115,7 @@ const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
 export function createPostListener(given: PostListenerOptions): Server {
   const options: Options = {
     limiter: createRateLimiter(),
+    guesses: new GuessLimiter(),
     observe: UNOBSERVED,
     memory: createIngestMemory(),
     ...given,
@@ -147,7 +152,7 @@ export function createPostListener(given: PostListenerOptions): Server {
 const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 
 type Options = PostListenerOptions &
-  Required<Pick<PostListenerOptions, "limiter" | "observe" | "memory">> & {
+  Required<Pick<PostListenerOptions, "limiter" | "guesses" | "observe" | "memory">> & {
     readonly knownSenders: KnownSenders;
     readonly recent: RecentIds;
     readonly settings: ProtocolSettings;
@@ -221,7 +226,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   let hints: Hints = {};
   try {
     requireHost(request);
-    const peer = options.limiter.peerOf(request, options.limiter.enter(request));
+    const peer = options.guesses.peerAt(request, options.limiter.enter(request));
     const url = request.url ?? "/";
     const mark = url.indexOf("?");
     const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
@@ -322,7 +327,7 @@ function createdRangeOf(log: string, { catalog, clock = HOST_CLOCK }: Options): 
 async function verifyForm(path: string, { fields, share }: UnverifiedForm, peer: Peer, options: Options) {
   const secret = fields.get("apikey") ?? "";
   try {
-    return { ...(await authorize(path, secret, peer, options)), fields, secret };
+    return { ...(await authorizePost(path, secret, peer, options)), fields, secret };
   } finally {
     share?.release();
   }

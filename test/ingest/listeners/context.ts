@@ -6,6 +6,7 @@ import { HOST_CLOCK } from "../../../src/events/clock.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import { GuessLimiter } from "../../../src/auth/requests/guess-limiter.ts";
 import { createRateLimiter } from "../../../src/ratelimit/rate-limiter.ts";
 import { createIngestMemory } from "../../../src/ingest/kit/ingest-memory.ts";
 import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
@@ -48,6 +49,7 @@ export async function contextOf(
     idempotency: { post: () => Promise.reject(new Error("not asked for")) },
     recent: new RecentIds(),
     limiter: createRateLimiter(),
+    guesses: new GuessLimiter(),
     clock: HOST_CLOCK,
     limits: DEFAULT_LIMITS,
     memory: createIngestMemory(),

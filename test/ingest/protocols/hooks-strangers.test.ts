@@ -8,6 +8,7 @@ import type { LoggiaError } from "../../../src/errors.ts";
 import { createIngestMemory } from "../../../src/ingest/kit/ingest-memory.ts";
 import { admitHook } from "../../../src/ingest/protocols/hooks/admit.ts";
 import { KnownSenders } from "../../../src/ingest/kit/known-senders.ts";
+import { GuessLimiter } from "../../../src/auth/requests/guess-limiter.ts";
 import { createRateLimiter } from "../../../src/ratelimit/rate-limiter.ts";
 import { AUTHORIZATION, environmentOf, KEY, LOG, serviceOf, startService, STOPPED } from "../../support/service.ts";
 import type { Service } from "../../support/service.ts";
@@ -94,6 +95,7 @@ async function stepsOf(
     await admitHook(request, given, peer, {
       catalog: watched,
       limiter,
+      guesses: new GuessLimiter(),
       memory,
       knownSenders: new KnownSenders(),
     });

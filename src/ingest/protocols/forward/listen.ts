@@ -186,13 +186,13 @@ class ForwardStream implements Stream {
 
   /** @throws LoggiaError `unauthorized`, `too_many_requests` */
   #greet(bytes: Buffer): void {
-    const { limiter } = this.#context;
+    const { guesses } = this.#context;
     const { peer, socket } = this.#connection;
-    limiter.beforeKey(peer, "", () => undefined);
+    guesses.beforeKey(peer, "", () => undefined);
     const { isRight, pong, digest } = this.#handshake!.answer(bytes);
     socket.write(pong);
     if (!isRight) {
-      limiter.wrongKey(peer, digest);
+      guesses.wrongKey(peer, digest);
       throw new LoggiaError("unauthorized", "A Fluent forward client does not have the right shared key");
     }
     this.#handshake = null;

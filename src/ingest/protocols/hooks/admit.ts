@@ -9,10 +9,10 @@ import { parseLogKey } from "../../../events/event.ts";
 import type { LogKey } from "../../../events/event.ts";
 import { receiveSent } from "../../../http/body.ts";
 import { memoryNetworkOf } from "../../../ratelimit/address.ts";
-import type { Peer } from "../../../ratelimit/guesses.ts";
+import type { Peer } from "../../../auth/requests/guesses.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import type { Admitted, AdmitOptions, GivenKey } from "../../kit/admission.ts";
-import { authorizeByKey } from "../../kit/authorize.ts";
+import { authorizeByKey } from "../../../auth/requests/posting-key.ts";
 import { hasSignature, verifierOf } from "./decoy.ts";
 import { isSigned, signatureOf, type Signed } from "./signatures.ts";
 
@@ -126,7 +126,7 @@ function isRight(
   log: LogKey,
   signed: Signed,
   peer: Peer,
-  { catalog, limiter, clock = HOST_CLOCK, knownSenders }: AdmitOptions,
+  { catalog, limiter, guesses, clock = HOST_CLOCK, knownSenders }: AdmitOptions,
 ): boolean {
   const { signature, secret, isDecoy } = verifierOf(hook, signed.headers);
   const isValid = isSigned(signature, secret, signed, clock.now());
@@ -135,9 +135,9 @@ function isRight(
   if (secret.length < UNGUESSABLE_CHARACTERS) {
     const guess = `${id} ${signatureOf(signature, signed.headers)}`;
     // Beyond the limit a right one is refused as a wrong one is, and in the same words.
-    if (!limiter.takesSignature(peer, guess, id)) return false;
-    if (!isValid) limiter.wrongSignature(peer, guess);
-    else limiter.rightSignature(peer, guess, id);
+    if (!guesses.mayUseSignature(peer, guess, id)) return false;
+    if (!isValid) guesses.wrongSignature(peer, guess);
+    else guesses.rightSignature(peer, guess, id);
   }
   if (isValid) {
     limiter.countCaller(quotaOwnerOf(catalog, log));

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { HookSignature, ReceivingHook } from "../../../catalog/catalog.ts";
 import { HOOK_SIGNATURES } from "../../../catalog/hook-checks.ts";
-import { generateHookSecret } from "../../../catalog/secrets.ts";
+import { generateHookSecret } from "../../../auth/secrets.ts";
 import { signatureOf } from "./signatures.ts";
 
 /** What a signature is verified by. `isDecoy`: no signature can be right. */

@@ -18,9 +18,9 @@ import { noteRequest } from "../../../scheduling/cooperative.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
-import { authorizeByKey } from "../../kit/authorize.ts";
+import { authorizeByKey } from "../../../auth/requests/posting-key.ts";
 import { choiceOf } from "../../kit/choice.ts";
-import { keyOfRequest } from "../../kit/credentials.ts";
+import { keyInRequest } from "../../../auth/requests/request-key.ts";
 import { storeEvents } from "../../append/store-events.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 import { framed, receiveMessage } from "./grpc-message.ts";
@@ -157,14 +157,14 @@ class GrpcListener {
     headers: IncomingHttpHeaders,
     session: object & { socket: Sender["socket"] },
   ): Promise<Uint8Array> {
-    const { limiter, catalog, memory } = this.#context;
+    const { limiter, guesses, catalog, memory } = this.#context;
     const sender: Sender = { socket: session.socket, headers };
-    const found = limiter.peerOf(sender, limiter.enter(sender));
+    const found = guesses.peerAt(sender, limiter.enter(sender));
     const peer = { ...found, connection: found.connection === null ? null : session };
     if (headers[":path"] !== EXPORT) {
       throw new LoggiaError("path_not_found", "Only the export of OpenTelemetry logs is implemented here");
     }
-    const grant = await authorizeByKey(keyOfRequest(undefined, NO_QUERY, headers), null, peer, this.#context);
+    const grant = await authorizeByKey(keyInRequest(undefined, NO_QUERY, headers), null, peer, this.#context);
     const owner = quotaOwnerOf(catalog, grant.log);
     const share = memory.bodies.enter(owner);
     const gone = closeSignal(stream);
