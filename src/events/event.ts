@@ -43,8 +43,8 @@ export type StoredEvent = AcceptedEvent & {
   readonly class: string | null;
 };
 
-/** An accepted event without the facts that the service assigns. */
-export type PostedContent = Omit<AcceptedEvent, "id" | "log" | "created">;
+/** A validated post, before acceptance. */
+export type PostedEvent = Omit<AcceptedEvent, "id" | "log" | "created">;
 
 /** An event as the store lists it, with a flag in place of `data`. */
 export type EventRow = Omit<StoredEvent, "data"> & {

@@ -1,6 +1,6 @@
 import { areAttributes, encodeAttributes, flatten } from "./attributes.ts";
 import type { Deletion } from "./deletion.ts";
-import type { AcceptedEvent, LogKey, PostedContent, StoredEvent, UserId } from "./event.ts";
+import type { AcceptedEvent, LogKey, PostedEvent, StoredEvent, UserId } from "./event.ts";
 import { isEventId, type EventId } from "./id.ts";
 import { LineScanner } from "./line-scanner.ts";
 import { LINE_FIELD_NAMES } from "./field-order.ts";
@@ -71,7 +71,7 @@ export function completeLine(id: EventId, created: string, fields: string): stri
 }
 
 /** Makes the fields of a line, in their order. JSON leaves out those that are undefined. */
-const lineFieldsOf = objectMaker<[event: PostedContent], Record<BoundedField, unknown>>(
+const lineFieldsOf = objectMaker<[event: PostedEvent], Record<BoundedField, unknown>>(
   ["event"],
   inLineOrder({
     ...mapKeywords((name) => `event.${name} === "" ? undefined : event.${name}`),
@@ -88,7 +88,7 @@ function inLineOrder(codes: Readonly<Record<BoundedField, string>>): Record<Boun
 }
 
 /** Returns the fields of an event's line without id and time. */
-export function encodeFields(event: PostedContent): string {
+export function encodeFields(event: PostedEvent): string {
   const fields = JSON.stringify(lineFieldsOf(event));
   const { attributes } = event;
   return attributes === null ? fields.slice(1) : `${fields.slice(1, -1)},"attributes":${attributes}}`;
