@@ -4,7 +4,7 @@ import type { BoundedField, FieldName, FieldsWith } from "./schema.ts";
 const ALL = /* @__PURE__ */ Object.keys(EVENT_SCHEMA) as FieldName[];
 
 /** The names of all fields, in the order of JSON, exports and reports. */
-export const FIELD_NAMES = /* @__PURE__ */ completed(ALL, [
+export const FIELD_NAMES = /* @__PURE__ */ completeOrder(ALL, [
   "id",
   "created",
   "text",
@@ -26,7 +26,7 @@ export const FIELD_NAMES = /* @__PURE__ */ completed(ALL, [
 ]);
 
 /** The same, in the order of XML. */
-export const XML_FIELD_NAMES = /* @__PURE__ */ completed(ALL, [
+export const XML_FIELD_NAMES = /* @__PURE__ */ completeOrder(ALL, [
   "id",
   "text",
   "link",
@@ -48,7 +48,7 @@ export const XML_FIELD_NAMES = /* @__PURE__ */ completed(ALL, [
 ]);
 
 /** The posted fields whose length is bounded, in the order of lines on the bus. */
-export const LINE_FIELD_NAMES: readonly BoundedField[] = /* @__PURE__ */ completed(BOUNDED_FIELDS, [
+export const LINE_FIELD_NAMES: readonly BoundedField[] = /* @__PURE__ */ completeOrder(BOUNDED_FIELDS, [
   "text",
   "link",
   "tags",
@@ -60,7 +60,10 @@ export const LINE_FIELD_NAMES: readonly BoundedField[] = /* @__PURE__ */ complet
 ]);
 
 /** Appends the fields that an order does not place. */
-function completed<Name extends FieldName>(names: readonly Name[], placed: readonly Name[]): readonly Name[] {
+export function completeOrder<Name extends FieldName>(
+  names: readonly Name[],
+  placed: readonly Name[],
+): readonly Name[] {
   return [...placed, ...names.filter((name) => !placed.includes(name))];
 }
 

@@ -19,9 +19,9 @@ export const FILTERED_FIELDS = /* @__PURE__ */ KEYWORD_FIELDS.filter(
 );
 
 /** Returns a value for each keyword. */
-export function mapKeywords<Value>(valueOf: (name: KeywordField) => Value): Record<KeywordField, Value> {
+export function mapKeywords<Value>(valueOf: (name: KeywordField, index: number) => Value): Record<KeywordField, Value> {
   const values = {} as Record<KeywordField, Value>;
-  for (const name of KEYWORD_FIELDS) values[name] = valueOf(name);
+  for (let i = 0; i < KEYWORD_FIELDS.length; i++) values[KEYWORD_FIELDS[i]!] = valueOf(KEYWORD_FIELDS[i]!, i);
   return values;
 }
 
