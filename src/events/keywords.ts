@@ -18,12 +18,7 @@ export const FILTERED_FIELDS = /* @__PURE__ */ KEYWORD_FIELDS.filter(
   (name): name is FilteredField => EVENT_SCHEMA[name].keyword.filters,
 );
 
-/** Returns a value for each keyword. */
-export function mapKeywords<Value>(valueOf: (name: KeywordField, index: number) => Value): Record<KeywordField, Value> {
-  const values = {} as Record<KeywordField, Value>;
-  for (let i = 0; i < KEYWORD_FIELDS.length; i++) values[KEYWORD_FIELDS[i]!] = valueOf(KEYWORD_FIELDS[i]!, i);
-  return values;
-}
-
 /** The keywords of an event that has none. */
-export const NO_KEYWORDS: Keywords = /* @__PURE__ */ Object.freeze(mapKeywords(() => ""));
+export const NO_KEYWORDS = /* @__PURE__ */ Object.freeze(
+  Object.fromEntries(KEYWORD_FIELDS.map((name) => [name, ""])),
+) as Keywords;

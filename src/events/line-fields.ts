@@ -1,5 +1,6 @@
-import { KEYWORD_FIELDS, mapKeywords } from "./keywords.ts";
+import { KEYWORD_FIELDS } from "./keywords.ts";
 import type { KeywordField } from "./keywords.ts";
+import { mapKeywords } from "./map-keywords.ts";
 import { objectMaker } from "./object-maker.ts";
 
 type LineText = string | null | undefined;

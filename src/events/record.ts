@@ -4,8 +4,9 @@ import type { AcceptedEvent, LogKey, PostedEvent, StoredEvent, UserId } from "./
 import { isEventId, type EventId } from "./id.ts";
 import { LineScanner } from "./line-scanner.ts";
 import { LINE_FIELD_NAMES } from "./field-order.ts";
-import { KEYWORD_FIELDS, mapKeywords } from "./keywords.ts";
+import { KEYWORD_FIELDS } from "./keywords.ts";
 import type { Keywords } from "./keywords.ts";
+import { mapKeywords } from "./map-keywords.ts";
 import type { LineFields } from "./line-fields.ts";
 import { objectMaker } from "./object-maker.ts";
 import type { BoundedField } from "./schema.ts";

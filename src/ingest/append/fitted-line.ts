@@ -1,6 +1,6 @@
 import { encodeAttributes } from "../../events/attributes.ts";
 import type { AttributeValue } from "../../events/attributes.ts";
-import { mapKeywords } from "../../events/keywords.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags } from "../../events/tags.ts";

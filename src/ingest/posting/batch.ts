@@ -1,5 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
-import { KEYWORD_FIELDS, mapKeywords } from "../../events/keywords.ts";
+import { KEYWORD_FIELDS } from "../../events/keywords.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { LineScanner } from "../../events/line-scanner.ts";
 import type { LineFields } from "../../events/line-fields.ts";

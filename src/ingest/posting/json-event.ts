@@ -1,5 +1,5 @@
 import { type AttributeValue, encodeAttributes } from "../../events/attributes.ts";
-import { mapKeywords } from "../../events/keywords.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { encodeFields } from "../../events/record.ts";
 import { splitTags } from "../../events/tags.ts";

@@ -3,7 +3,7 @@ import { isIPv4 } from "node:net";
 import { numberOf } from "../../events/attributes.ts";
 import { ABSENT_FIELDS } from "../../events/absent-fields.ts";
 import type { Geo, PostedEvent } from "../../events/event.ts";
-import { mapKeywords } from "../../events/keywords.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { BOUNDED_FIELDS } from "../../events/schema.ts";
 import type { BoundedField } from "../../events/schema.ts";

@@ -1,6 +1,6 @@
 import { DOUBLE } from "@duckdb/node-api";
 
-import { mapKeywords } from "../../../events/keywords.ts";
+import { mapKeywords } from "../../../events/map-keywords.ts";
 import { LEVELS, tagsFromRank } from "../../../events/level.ts";
 import { fold } from "../../../events/text.ts";
 import type { EventId } from "../../../events/id.ts";

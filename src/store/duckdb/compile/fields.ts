@@ -1,4 +1,4 @@
-import { mapKeywords } from "../../../events/keywords.ts";
+import { mapKeywords } from "../../../events/map-keywords.ts";
 import type { AttributeField, Condition, GroupPlan } from "../../../query/plan.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { FieldWithValues, ListedField } from "../../listed-fields.ts";

@@ -2,7 +2,8 @@ import type { DuckDBDataChunk } from "@duckdb/node-api";
 
 import type { StoredEvent } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
-import { KEYWORD_FIELDS, mapKeywords } from "../../../events/keywords.ts";
+import { KEYWORD_FIELDS } from "../../../events/keywords.ts";
+import { mapKeywords } from "../../../events/map-keywords.ts";
 import { EVENT_SCHEMA } from "../../../events/schema.ts";
 import { distinctTags } from "../../../events/tags.ts";
 import { isAscii } from "../../../events/ascii.ts";
