@@ -47,7 +47,19 @@ export const XML_FIELD_NAMES = /* @__PURE__ */ completeOrder(ALL, [
   "level",
 ]);
 
-/** The posted fields whose length is bounded, in the order of lines on the bus. */
+/** The posted fields whose length is bounded, in the order of forms in documentation. */
+export const FORM_FIELD_NAMES: readonly BoundedField[] = /* @__PURE__ */ completeOrder(BOUNDED_FIELDS, [
+  "text",
+  "tags",
+  "source",
+  "user",
+  "value",
+  "geo",
+  "link",
+  "data",
+]);
+
+/** The same, in the order of lines on the bus. */
 export const LINE_FIELD_NAMES: readonly BoundedField[] = /* @__PURE__ */ completeOrder(BOUNDED_FIELDS, [
   "text",
   "link",

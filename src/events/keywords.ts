@@ -18,6 +18,11 @@ export const FILTERED_FIELDS = /* @__PURE__ */ KEYWORD_FIELDS.filter(
   (name): name is FilteredField => EVENT_SCHEMA[name].keyword.filters,
 );
 
+/** Returns whether a name is that of a keyword. */
+export function isKeyword(name: string): name is KeywordField {
+  return KEYWORD_FIELDS.some((keyword) => keyword === name);
+}
+
 /** The keywords of an event that has none. */
 export const NO_KEYWORDS = /* @__PURE__ */ Object.freeze(
   Object.fromEntries(KEYWORD_FIELDS.map((name) => [name, ""])),
