@@ -1,4 +1,5 @@
 import type { AcceptedEvent } from "../src/events/event.ts";
+import { KEYWORD_FIELDS } from "../src/events/keywords.ts";
 import type { Visit } from "../src/events/visit.ts";
 
 /**
@@ -33,10 +34,10 @@ const EVENT_BYTES = 300;
 export const DELETION_BYTES = 200;
 
 /** Estimates the size of an event in memory and on the wire: UTF-16 units plus a constant. */
-export function eventSize_bytes({ text, link, source, user, tags, data, attributes }: AcceptedEvent): number {
-  let units = text.length + link.length + source.length + user.length;
-  units += (data?.length ?? 0) + (attributes?.length ?? 0);
-  for (const tag of tags) units += tag.length;
+export function eventSize_bytes(event: AcceptedEvent): number {
+  let units = event.text.length + (event.data?.length ?? 0) + (event.attributes?.length ?? 0);
+  for (const name of KEYWORD_FIELDS) units += event[name].length;
+  for (const tag of event.tags) units += tag.length;
   return EVENT_BYTES + units;
 }
 

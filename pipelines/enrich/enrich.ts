@@ -1,4 +1,5 @@
 import type { Geo } from "../../src/events/event.ts";
+import { KEYWORD_FIELDS } from "../../src/events/keywords.ts";
 import { patternOf } from "../../src/events/pattern.ts";
 import { wellFormed } from "../../src/events/text.ts";
 import type { MutableEvent, Transform } from "../stage.ts";
@@ -16,9 +17,7 @@ export function createEnrich({ locate }: { readonly locate: Locate | null }): Tr
 
 function enrich(event: MutableEvent, locate: Locate | null): void {
   event.text = wellFormed(event.text);
-  event.link = wellFormed(event.link);
-  event.source = wellFormed(event.source);
-  event.user = wellFormed(event.user);
+  for (const name of KEYWORD_FIELDS) if (!event[name].isWellFormed()) event[name] = wellFormed(event[name]);
   if (!event.tags.every((tag) => tag.isWellFormed())) event.tags = event.tags.map(wellFormed);
   if (event.data !== null) event.data = wellFormed(event.data);
   event.geo = place(event.geo, locate);

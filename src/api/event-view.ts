@@ -1,9 +1,10 @@
-import { XML_FIELD_NAMES } from "../events/field-order.ts";
+import { EVENT_FIELDS, XML_FIELD_NAMES } from "../events/field-order.ts";
 import type { EventField } from "../events/field-order.ts";
 import { parseAttributes, textsOfAttribute } from "../events/attributes.ts";
-import type { EventRow } from "../events/event.ts";
+import type { EventRow, UserId } from "../events/event.ts";
 import { levelOfTags } from "../events/level.ts";
 import type { EventId } from "../events/id.ts";
+import { objectMaker } from "../events/object-maker.ts";
 import { EVENT_SCHEMA } from "../events/schema.ts";
 import { Moment, momentAsJson } from "../http/moment.ts";
 import type { LongList } from "../http/streamed-list.ts";
@@ -78,8 +79,6 @@ export function eventAsJson(
   return `{${`${id}${created}${fields === "{}" ? "" : `${fields.slice(1, -1)},`}${all}`.slice(0, -1)}}`;
 }
 
-type Rest = ReturnType<typeof restOfEvent>;
-
 function columnsAsJson(row: EventRow, rest: Rest, columns: readonly EventColumn[]): string {
   const named = columns.filter((column): column is keyof Rest => column in rest);
   const shown: Record<string, unknown> = pick(rest, named);
@@ -100,25 +99,24 @@ function nameOf(column: AttributeField): string {
   return column.slice(1);
 }
 
+/** The fields of an event in a view that its row lacks. */
+type Marks = { filter: string | null; bookmarks: readonly UserId[]; alerts: readonly UserId[] | null };
+type RestField = Exclude<EventField, "id" | "created">;
+type Rest = { readonly [Name in RestField]: Name extends keyof Marks ? Marks[Name] : EventRow[Name & keyof EventRow] };
+
+const MARKS: Readonly<Record<string, string>> = { filter: "row.class", bookmarks: "bookmarks", alerts: "alerts" };
+const REST_FIELDS = EVENT_FIELDS.filter((name): name is RestField => name !== "id" && name !== "created");
+
+type RestParts = [row: EventRow, bookmarks: Marks["bookmarks"], alerts: Marks["alerts"]];
+const makeRest = objectMaker<RestParts, Rest>(
+  ["row", "bookmarks", "alerts"],
+  Object.fromEntries(REST_FIELDS.map((name) => [name, MARKS[name] ?? `row.${name}`])) as Record<RestField, string>,
+);
+
 /** Returns all fields except id and created, in the order of {@link EVENT_FIELDS}. */
-export function restOfEvent(row: EventRow, annotations: Annotations | undefined) {
-  const alerts = annotations?.alerts ?? [];
-  return {
-    text: row.text,
-    link: row.link,
-    hash: row.hash,
-    tags: row.tags,
-    source: row.source,
-    log: row.log,
-    class: row.class,
-    data: row.data,
-    geo: row.geo,
-    value: row.value,
-    user: row.user,
-    filter: row.class,
-    bookmarks: annotations?.bookmarks ?? [],
-    alerts: alerts.length === 0 ? null : alerts,
-  } satisfies Record<Exclude<EventField, "id" | "created">, XmlValue>;
+export function restOfEvent(row: EventRow, annotations: Annotations | undefined): Rest {
+  const { bookmarks = [], alerts = [] } = annotations ?? {};
+  return makeRest(row, bookmarks, alerts.length === 0 ? null : alerts);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { EventRow } from "../events/event.ts";
 import type { EventId } from "../events/id.ts";
+import { KEYWORD_FIELDS } from "../events/keywords.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import type { Format } from "../http/formats.ts";
 import type { PlannedGroups } from "../query/planned-query.ts";
@@ -55,9 +56,11 @@ export function sizeOfFilters(count: number, format: Format): number {
 export function sizeOfEvents(rows: readonly EventRow[], annotations: ReadonlyMap<EventId, Annotations>): number {
   let length = 0;
   let users = 0;
-  for (const { id, text, link, hash, tags, source, user, pattern, attributes } of rows) {
-    const mark = annotations.get(id);
-    for (const value of [text, link, hash, source, user, pattern, attributes, ...tags]) length += value?.length ?? 0;
+  for (const row of rows) {
+    const { text, hash, tags, pattern, attributes } = row;
+    const mark = annotations.get(row.id);
+    for (const value of [text, hash, pattern, attributes, ...tags]) length += value?.length ?? 0;
+    for (const name of KEYWORD_FIELDS) length += row[name].length;
     users += (mark?.bookmarks.length ?? 0) + (mark?.alerts.length ?? 0);
   }
   return rows.length * ROW_BYTES + 2 * (length + users * USER_ID_LENGTH);

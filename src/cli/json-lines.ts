@@ -1,4 +1,6 @@
 import { numberOf } from "../events/attributes.ts";
+import { FORM_FIELD_NAMES } from "../events/field-order.ts";
+import { mapKeywords } from "../events/map-keywords.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
 import { producerNames, severityNamed } from "../ingest/kit/document.ts";
@@ -17,17 +19,7 @@ type LineFields = {
 };
 
 /** Event fields that a line may set. */
-export const FIELDS: ReadonlySet<string> = new Set([
-  "text",
-  "tags",
-  "source",
-  "user",
-  "value",
-  "geo",
-  "link",
-  "data",
-  "created",
-]);
+export const FIELDS: ReadonlySet<string> = new Set([...FORM_FIELD_NAMES, "created"]);
 /** Names that producers use. The first with a valid value is used, as for events of protocols. */
 const TEXT_NAMES = producerNames("text");
 const TIME_NAMES = producerNames("time");
@@ -136,11 +128,9 @@ function parseObject(line: string): object | null {
 /** Whether a value is valid for a field, except `text` and `created`. */
 const IS_FIELD: Readonly<Record<string, (value: unknown) => boolean>> = {
   tags: (value) => isWithin(Array.isArray(value) && value.every(isString) ? value.join(" ") : value, "tags"),
-  source: (value) => isWithin(value, "source"),
-  user: (value) => isWithin(value, "user"),
+  ...mapKeywords((name) => (value: unknown) => isWithin(value, name)),
   value: (value) => Number.isFinite(value) || (isWithin(value, "value") && numberOf(value as string) !== null),
   geo: isGeo,
-  link: (value) => isWithin(value, "link"),
   data: (value) => isWithin(value, "data"),
 };
 

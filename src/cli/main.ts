@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 
+import { FORM_FIELD_NAMES } from "../events/field-order.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
@@ -43,7 +44,7 @@ program
   .option(
     "--pattern <regex>",
     "regular expression whose named groups become fields: " +
-      "(?<text>…), tags, source, user, value, geo, link, data, created; " +
+      `(?<text>…), ${FORM_FIELD_NAMES.filter((name) => name !== "text").join(", ")}, created; ` +
       "other groups become attributes",
   )
   .option("--json", "lines are JSON objects; members that are not event fields become attributes")

@@ -1,4 +1,5 @@
 import type { EventId } from "./id.ts";
+import type { Keywords } from "./keywords.ts";
 
 /** The key of a log, checked and in lower case. Only {@link parseLogKey} makes one from text. */
 export type LogKey = string & { readonly brand: "LogKey" };
@@ -19,17 +20,14 @@ export type Geo = { readonly lat: number; readonly lon: number } | { readonly ip
  * An accepted event: the validated post with the `id` and time assigned by the service. Absent
  * texts are "", absent `value`, `geo` and `data` are null.
  */
-export type AcceptedEvent = {
+export type AcceptedEvent = Keywords & {
   readonly id: EventId;
   readonly log: LogKey;
   /** Milliseconds since the Unix epoch, UTC. */
   readonly created: number;
   readonly text: string;
-  readonly link: string;
   /** Tags contain no white space. */
   readonly tags: readonly string[];
-  readonly source: string;
-  readonly user: string;
   readonly value: number | null;
   readonly geo: Geo | null;
   readonly data: string | null;
@@ -44,6 +42,9 @@ export type StoredEvent = AcceptedEvent & {
   /** The key of the class filter that matched with the highest weight. */
   readonly class: string | null;
 };
+
+/** A validated post, before acceptance. */
+export type PostedEvent = Omit<AcceptedEvent, "id" | "log" | "created">;
 
 /** An event as the store lists it, with a flag in place of `data`. */
 export type EventRow = Omit<StoredEvent, "data"> & {

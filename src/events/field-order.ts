@@ -1,8 +1,10 @@
-import { EVENT_SCHEMA } from "./schema.ts";
-import type { FieldName, FieldsWith } from "./schema.ts";
+import { BOUNDED_FIELDS, EVENT_SCHEMA } from "./schema.ts";
+import type { BoundedField, FieldName, FieldsWith } from "./schema.ts";
+
+const ALL = /* @__PURE__ */ Object.keys(EVENT_SCHEMA) as FieldName[];
 
 /** The names of all fields, in the order of JSON, exports and reports. */
-export const FIELD_NAMES = [
+export const FIELD_NAMES = /* @__PURE__ */ completeOrder(ALL, [
   "id",
   "created",
   "text",
@@ -21,10 +23,10 @@ export const FIELD_NAMES = [
   "alerts",
   "pattern",
   "level",
-] as const satisfies readonly FieldName[];
+]);
 
 /** The same, in the order of XML. */
-export const XML_FIELD_NAMES = [
+export const XML_FIELD_NAMES = /* @__PURE__ */ completeOrder(ALL, [
   "id",
   "text",
   "link",
@@ -43,7 +45,39 @@ export const XML_FIELD_NAMES = [
   "alerts",
   "pattern",
   "level",
-] as const satisfies readonly FieldName[];
+]);
+
+/** The posted fields whose length is bounded, in the order of forms in documentation. */
+export const FORM_FIELD_NAMES: readonly BoundedField[] = /* @__PURE__ */ completeOrder(BOUNDED_FIELDS, [
+  "text",
+  "tags",
+  "source",
+  "user",
+  "value",
+  "geo",
+  "link",
+  "data",
+]);
+
+/** The same, in the order of lines on the bus. */
+export const LINE_FIELD_NAMES: readonly BoundedField[] = /* @__PURE__ */ completeOrder(BOUNDED_FIELDS, [
+  "text",
+  "link",
+  "tags",
+  "source",
+  "user",
+  "value",
+  "geo",
+  "data",
+]);
+
+/** Appends the fields that an order does not place. */
+export function completeOrder<Name extends FieldName>(
+  names: readonly Name[],
+  placed: readonly Name[],
+): readonly Name[] {
+  return [...placed, ...names.filter((name) => !placed.includes(name))];
+}
 
 export type EventField = FieldsWith<{ isShown: true }>;
 /** The fields that are shown by default, in the order of JSON. */

@@ -1,48 +1,78 @@
+import { KEYWORD_FIELDS } from "./keywords.ts";
+import type { KeywordField } from "./keywords.ts";
+import { mapKeywords } from "./map-keywords.ts";
+import { objectMaker } from "./object-maker.ts";
+
+type LineText = string | null | undefined;
+
 /** Fields of an event as a line spells them; `undefined` for an absent field. */
-export type LineFields = {
-  id: string | null | undefined;
+export type LineFields = { -readonly [Name in KeywordField]: LineText } & {
+  id: LineText;
   created: number | string | null | undefined;
-  text: string | null | undefined;
-  link: string | null | undefined;
+  text: LineText;
   tags: readonly string[] | string | null | undefined;
-  source: string | null | undefined;
-  user: string | null | undefined;
   value: number | string | null | undefined;
   geo: unknown;
-  data: string | null | undefined;
+  data: LineText;
   /** The JSON of an object. What is between its braces is not validated. */
-  attributes: string | null | undefined;
+  attributes: LineText;
 };
 
-const QUOTE = 34;
-const COLON = 58;
+type OtherField = Exclude<keyof LineFields, KeywordField>;
 
 /** A field that `LineScanner` recognizes. */
-export class Field {
-  readonly name: keyof LineFields;
+export type Field = NamedField<KeywordField, true> | NamedField<OtherField, false>;
+
+class NamedField<Name extends keyof LineFields, IsKeyword extends boolean> {
+  readonly name: Name;
+  readonly isKeyword: IsKeyword;
   /** Length of the name with its quotes and the colon, in bytes. */
   readonly length: number;
   /** The field's bit in a set of fields. */
   readonly bit: number;
+  /** The name with its closing quote and the colon. */
+  readonly bytes: Uint8Array;
+  /** The first four of these bytes, and the last four, which may overlap. */
+  readonly first: number;
+  readonly last: number;
+  /** The next field of the same slot of {@link SLOTS}. */
+  readonly next: Field | null;
 
-  constructor(name: keyof LineFields, bit: number) {
+  constructor(name: Name, isKeyword: IsKeyword, bit: number) {
     this.name = name;
-    this.length = `"${name}":`.length;
+    this.isKeyword = isKeyword;
     this.bit = bit;
+    this.bytes = Buffer.from(`${name}":`);
+    this.length = 1 + this.bytes.length;
+    this.first = wordAt(this.bytes, 0);
+    this.last = wordAt(this.bytes, this.bytes.length - 4);
+    this.next = SLOTS[slotForWord(this.first)]!;
   }
 }
 
-const ID = new Field("id", 1);
-export const CREATED = new Field("created", 2);
-const TEXT = new Field("text", 4);
-const LINK = new Field("link", 8);
-export const TAGS = new Field("tags", 16);
-const SOURCE = new Field("source", 32);
-const USER = new Field("user", 64);
-export const VALUE = new Field("value", 128);
-export const GEO = new Field("geo", 256);
-const DATA = new Field("data", 512);
-export const ATTRIBUTES = new Field("attributes", 1024);
+const QUOTE = 34;
+const SLOT_BITS = 6;
+/** Odd, and close to 2^32 divided by the golden ratio. */
+const FACTOR = 0x9e3779b1;
+/** The fields by the first bytes of their names. */
+const SLOTS = Array.from({ length: 1 << SLOT_BITS }, (): Field | null => null);
+
+function slotForWord(word: number): number {
+  return Math.imul(word, FACTOR) >>> (32 - SLOT_BITS);
+}
+
+function add<Added extends Field>(field: Added): Added {
+  SLOTS[slotForWord(field.first)] = field;
+  return field;
+}
+
+export const CREATED = add(new NamedField("created", false, 1));
+export const TAGS = add(new NamedField("tags", false, 2));
+export const VALUE = add(new NamedField("value", false, 4));
+export const GEO = add(new NamedField("geo", false, 8));
+export const ATTRIBUTES = add(new NamedField("attributes", false, 16));
+for (const [i, name] of (["id", "text", "data"] as const).entries()) add(new NamedField(name, false, 32 << i));
+for (const [i, name] of KEYWORD_FIELDS.entries()) add(new NamedField(name, true, 256 << i));
 
 /**
  * Returns the field whose name and colon are at `at`, or null. It compares four bytes at once, as a
@@ -50,57 +80,31 @@ export const ATTRIBUTES = new Field("attributes", 1024);
  */
 export function fieldAt(bytes: Buffer, at: number): Field | null {
   if (bytes[at] !== QUOTE) return null;
-  switch (wordAt(bytes, at + 1)) {
-    case 0x74786574: // text
-      return endsAt(bytes, at + 5) ? TEXT : null;
-    case 0x73676174: // tags
-      return endsAt(bytes, at + 5) ? TAGS : null;
-    case 0x72756f73: // sour, urce
-      return wordAt(bytes, at + 3) === 0x65637275 && endsAt(bytes, at + 7) ? SOURCE : null;
-    case 0x72657375: // user
-      return endsAt(bytes, at + 5) ? USER : null;
-    case 0x756c6176: // valu, alue
-      return wordAt(bytes, at + 2) === 0x65756c61 && endsAt(bytes, at + 6) ? VALUE : null;
-    case 0x61657263: // crea, ated
-      return wordAt(bytes, at + 4) === 0x64657461 && endsAt(bytes, at + 8) ? CREATED : null;
-    case 0x3a226469: // id":
-      return ID;
-    case 0x6b6e696c: // link
-      return endsAt(bytes, at + 5) ? LINK : null;
-    case 0x61746164: // data
-      return endsAt(bytes, at + 5) ? DATA : null;
-    case 0x72747461: // attr, ibut, utes
-      return wordAt(bytes, at + 5) === 0x74756269 && wordAt(bytes, at + 7) === 0x73657475 && endsAt(bytes, at + 11)
-        ? ATTRIBUTES
-        : null;
-    case 0x226f6567: // geo"
-      return endsAt(bytes, at + 4) ? GEO : null;
-    default:
-      return null;
-  }
+  const first = wordAt(bytes, at + 1);
+  let field: Field | null = SLOTS[slotForWord(first)]!;
+  while (field !== null && !(field.first === first && hasRest(field, bytes, at))) field = field.next;
+  return field;
 }
 
-function wordAt(bytes: Buffer, at: number): number {
+/** Whether the name of a field is at `at`, given that its first four bytes are. */
+function hasRest({ bytes: name, length, last }: Field, bytes: Buffer, at: number): boolean {
+  if (wordAt(bytes, at + length - 4) !== last) return false;
+  for (let i = 4; i < length - 5; i++) if (bytes[at + 1 + i] !== name[i]) return false;
+  return true;
+}
+
+function wordAt(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }
 
-/** Whether a closing quote and a colon are at `at`. */
-function endsAt(bytes: Buffer, at: number): boolean {
-  return bytes[at] === QUOTE && bytes[at + 1] === COLON;
-}
-
-export function emptyFields(): LineFields {
-  return {
-    id: undefined,
-    created: undefined,
-    text: undefined,
-    link: undefined,
-    tags: undefined,
-    source: undefined,
-    user: undefined,
-    value: undefined,
-    geo: undefined,
-    data: undefined,
-    attributes: undefined,
-  };
-}
+export const emptyFields = objectMaker<[], LineFields>([], {
+  id: "undefined",
+  created: "undefined",
+  text: "undefined",
+  ...mapKeywords(() => "undefined"),
+  tags: "undefined",
+  value: "undefined",
+  geo: "undefined",
+  data: "undefined",
+  attributes: "undefined",
+});

@@ -182,12 +182,16 @@ export class LineScanner {
     return field === VALUE || field === CREATED ? this.#readNumber(field, at) : -1;
   }
 
-  /** Assigns by literal names, because a store to a computed name is many times slower. */
-  #setText({ name }: Field, from: number, to: number): boolean {
+  /** Assigns by literal names but for keywords: a store to a computed name is slower. */
+  #setText(field: Field, from: number, to: number): boolean {
     const text = this.#text(from, to);
     if (text === null) return false;
     const { fields } = this;
-    switch (name) {
+    if (field.isKeyword) {
+      fields[field.name] = text;
+      return true;
+    }
+    switch (field.name) {
       case "id":
         fields.id = text;
         return true;
@@ -197,15 +201,6 @@ export class LineScanner {
       case "text":
         fields.text = text;
         return true;
-      case "link":
-        fields.link = text;
-        return true;
-      case "source":
-        fields.source = text;
-        return true;
-      case "user":
-        fields.user = text;
-        return true;
       case "data":
         fields.data = text;
         return true;
@@ -213,7 +208,7 @@ export class LineScanner {
       case "value":
       case "geo":
         // A text is not the usual type of these fields.
-        fields[name] = text;
+        fields[field.name] = text;
         this.isPlain = false;
         return true;
       case "attributes":

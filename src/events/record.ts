@@ -1,9 +1,15 @@
 import { areAttributes, encodeAttributes, flatten } from "./attributes.ts";
 import type { Deletion } from "./deletion.ts";
-import type { AcceptedEvent, LogKey, StoredEvent, UserId } from "./event.ts";
+import type { AcceptedEvent, LogKey, PostedEvent, StoredEvent, UserId } from "./event.ts";
 import { isEventId, type EventId } from "./id.ts";
 import { LineScanner } from "./line-scanner.ts";
+import { LINE_FIELD_NAMES } from "./field-order.ts";
+import { KEYWORD_FIELDS } from "./keywords.ts";
+import type { Keywords } from "./keywords.ts";
+import { mapKeywords } from "./map-keywords.ts";
 import type { LineFields } from "./line-fields.ts";
+import { objectMaker } from "./object-maker.ts";
+import type { BoundedField } from "./schema.ts";
 import { NO_TAGS } from "./tags.ts";
 import type { Visit } from "./visit.ts";
 
@@ -65,18 +71,26 @@ export function completeLine(id: EventId, created: string, fields: string): stri
   return `{"id":"${id}","created":${created},${fields}`;
 }
 
+/** Makes the fields of a line, in their order. JSON leaves out those that are undefined. */
+const lineFieldsOf = objectMaker<[event: PostedEvent], Record<BoundedField, unknown>>(
+  ["event"],
+  inLineOrder({
+    ...mapKeywords((name) => `event.${name} === "" ? undefined : event.${name}`),
+    text: "event.text",
+    tags: "event.tags.length === 0 ? undefined : event.tags",
+    value: "event.value ?? undefined",
+    geo: "event.geo ?? undefined",
+    data: "event.data ?? undefined",
+  }),
+);
+
+function inLineOrder(codes: Readonly<Record<BoundedField, string>>): Record<BoundedField, string> {
+  return Object.fromEntries(LINE_FIELD_NAMES.map((name) => [name, codes[name]])) as Record<BoundedField, string>;
+}
+
 /** Returns the fields of an event's line without id and time. */
-export function encodeFields(event: Omit<AcceptedEvent, "id" | "log" | "created">): string {
-  const fields = JSON.stringify({
-    text: event.text,
-    link: event.link === "" ? undefined : event.link,
-    tags: event.tags.length === 0 ? undefined : event.tags,
-    source: event.source === "" ? undefined : event.source,
-    user: event.user === "" ? undefined : event.user,
-    value: event.value ?? undefined,
-    geo: event.geo ?? undefined,
-    data: event.data ?? undefined,
-  });
+export function encodeFields(event: PostedEvent): string {
+  const fields = JSON.stringify(lineFieldsOf(event));
   const { attributes } = event;
   return attributes === null ? fields.slice(1) : `${fields.slice(1, -1)},"attributes":${attributes}}`;
 }
@@ -158,16 +172,33 @@ function faultOf(header: Record<string, unknown> | null): string | null {
   return typeof log !== "string" || log === "" ? "the record names no log" : null;
 }
 
+/** Makes the event of a line whose fields are as those of an event. */
+const makeEvent = objectMaker<[log: LogKey, fields: LineFields, tags: readonly string[]], StoredEvent>(
+  ["log", "fields", "tags"],
+  {
+    id: "fields.id",
+    log: "log",
+    created: "fields.created",
+    text: "fields.text",
+    ...mapKeywords((name) => `fields.${name} === undefined ? "" : fields.${name}`),
+    tags: "tags",
+    value: "fields.value ?? null",
+    geo: "fields.geo ?? null",
+    data: "fields.data ?? null",
+    attributes: "fields.attributes ?? null",
+    pattern: '""',
+    class: "null",
+  },
+);
+
 /** Returns the event of a line written by {@link encodeLine}, or null for any other line. */
 function eventOf(log: LogKey, fields: LineFields): StoredEvent | null {
-  const { id, created, text, link = "", tags = NO_TAGS, source = "", user = "", value = null } = fields;
-  const { geo = null, data = null, attributes = null } = fields;
+  const { id, created, text, tags = NO_TAGS, value, geo = null, attributes = null } = fields;
   const isAccepted = typeof id === "string" && isEventId(id) && typeof created === "number" && isMoment(created);
-  const hasTexts = typeof text === "string" && link !== null && source !== null && user !== null;
-  if (!isAccepted || !hasTexts || typeof tags === "string" || tags === null) return null;
+  if (!isAccepted || typeof text !== "string" || typeof tags === "string" || tags === null) return null;
   if (typeof value === "string" || !isGeo(geo) || (attributes !== null && !areAttributes(attributes))) return null;
-  const accepted = { id, log, created, text, link, tags, source, user, value, geo, data, attributes };
-  return { ...accepted, pattern: "", class: null };
+  const event = makeEvent(log, fields, tags);
+  return areTexts(event) ? event : null;
 }
 
 function decodeLine(log: LogKey, line: string): RecordLine {
@@ -188,11 +219,10 @@ function decodeLine(log: LogKey, line: string): RecordLine {
 type Accepted = Pick<AcceptedEvent, "id" | "log" | "created">;
 
 function decodeEvent(accepted: Accepted, fields: Record<string, unknown>, line: string): RecordLine {
-  const { text, link = "", tags = [], source = "", user = "", value = null, geo = null, data = null } = fields;
+  const { text, tags = [], value = null, geo = null, data = null } = fields;
   if (typeof text !== "string") return broken("text is not a string", line);
-  if (typeof link !== "string" || typeof source !== "string" || typeof user !== "string") {
-    return broken("link, source or user is not a string", line);
-  }
+  const keywords = mapKeywords((name) => (fields[name] === undefined ? "" : fields[name]));
+  if (!areTexts(keywords)) return broken(NOT_TEXTS, line);
   if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === "string"))
     return broken("tags is not a list of strings", line);
   if (value !== null && !(typeof value === "number" && Number.isFinite(value)))
@@ -201,10 +231,16 @@ function decodeEvent(accepted: Accepted, fields: Record<string, unknown>, line: 
   if (!isGeo(geo)) return broken("geo is neither coordinates nor an address", line);
   const attributes = attributesOf(fields["attributes"] ?? null);
   if (attributes === undefined) return broken("attributes is not an object of strings, numbers and booleans", line);
-  const { id, log, created } = accepted;
-  const event = { id, log, created, text, link, tags, source, user, value, geo, data, attributes };
+  const event = { ...keywords, ...accepted, text, tags, value, geo, data, attributes };
   return { kind: "event", event: { ...event, pattern: "", class: null } };
 }
+
+function areTexts(keywords: Keywords<unknown>): keywords is Keywords {
+  for (const name of KEYWORD_FIELDS) if (typeof keywords[name] !== "string") return false;
+  return true;
+}
+
+const NOT_TEXTS = `${KEYWORD_FIELDS.join(", ").replace(/, (\w+)$/, " or $1")} is not a string`;
 
 /** Returns attributes as JSON text, null if there are none, undefined if `given` is invalid. */
 function attributesOf(given: unknown): string | null | undefined {

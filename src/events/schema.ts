@@ -17,6 +17,18 @@ export type FieldSchema = {
   readonly report: "values" | "count" | null;
   /** Whether it is shown by default; others are shown only as columns. */
   readonly isShown: boolean;
+  /** Set for a keyword: a posted text that is compared as a whole, "" if it is absent. */
+  readonly keyword?: KeywordSchema;
+};
+
+/** Everything that inlets, stores and outlets know of a keyword. */
+export type KeywordSchema = {
+  /** Its description in the OpenAPI document. */
+  readonly about: string;
+  /** Whether lists have a parameter of its name. Its values then have tokens in block filters. */
+  readonly filters: boolean;
+  /** Whether events that follow each other mostly differ in it. */
+  readonly varies: boolean;
 };
 
 /**
@@ -36,29 +48,36 @@ const NUMBER = { type: "number", sorts: true, groups: true } as const;
 const ALONE = { sorts: false, groups: false } as const;
 const TEXT = { type: "text", sorts: true, groups: true } as const;
 const UNSORTED = { ...TEXT, sorts: false } as const;
+const KEYWORD = { ...POSTED, ...TEXT, report: "values" } as const;
 
 // prettier-ignore
 export const EVENT_SCHEMA = {
   id:        { ...UNBOUNDED, type: "text", sorts: true, groups: false, report: null },
   created:   { ...UNBOUNDED, type: "date", sorts: true, groups: false, report: "count" },
   text:      { ...POSTED, ...TEXT, length: [8_000, 8_000], report: "count" },
-  link:      { ...POSTED, ...TEXT, length: [2_000, 8_000], report: "values" },
+  link:      { ...KEYWORD, length: [2_000, 8_000],
+               keyword: { about: "A URL with more information.", filters: false, varies: false } },
   hash:      { ...UNBOUNDED, ...UNSORTED, report: null },
   pattern:   { ...COLUMN, ...TEXT, report: "values" },
   tags:      { ...POSTED, ...UNSORTED, length: [1_000, 2_000], report: "values" },
-  source:    { ...POSTED, ...TEXT, length: [200, 2_000], report: "values" },
+  source:    { ...KEYWORD, length: [200, 2_000],
+               keyword: { about: "Where it comes from.", filters: true, varies: false } },
   log:       { ...UNBOUNDED, ...TEXT, report: null },
   class:     { ...UNBOUNDED, ...TEXT, report: "values" },
   level:     { ...COLUMN, type: "level", sorts: true, groups: false, report: null },
   data:      { ...POSTED, length: [65_536, 65_536], ...ALONE, type: "searched", report: "count" },
   geo:       { ...POSTED, length: [30, 300], type: "place", ...ALONE, report: "count" },
-  user:      { ...POSTED, ...TEXT, length: [200, 2_000], report: "values" },
+  user:      { ...KEYWORD, length: [200, 2_000],
+               keyword: { about: "The user it concerns.", filters: true, varies: true } },
   value:     { ...POSTED, length: [30, 300], ...NUMBER, report: "values" },
   /** The class filter that assigned the class, which has the same key. */
   filter:    { ...UNBOUNDED, type: "text", ...ALONE, report: null },
   bookmarks: { ...UNBOUNDED, type: "annotation", ...ALONE, report: null },
   alerts:    { ...UNBOUNDED, type: "annotation", ...ALONE, report: null },
 } as const satisfies Readonly<Record<string, FieldSchema>>;
+
+/** The table by name, for facts that not all fields have. */
+const SCHEMA: Readonly<Record<FieldName, FieldSchema>> = EVENT_SCHEMA;
 
 type Schema = typeof EVENT_SCHEMA;
 
@@ -72,7 +91,7 @@ export type FieldsWith<Facts> = { [Name in FieldName]: Schema[Name] extends Fact
 export function fieldsWith<const Facts extends Partial<FieldSchema>>(facts: Facts): readonly FieldsWith<Facts>[] {
   const wanted = Object.entries(facts);
   const has = (name: FieldName): boolean =>
-    wanted.every(([fact, value]) => EVENT_SCHEMA[name][fact as keyof FieldSchema] === value);
+    wanted.every(([fact, value]) => SCHEMA[name][fact as keyof FieldSchema] === value);
   const names = Object.keys(EVENT_SCHEMA) as FieldName[];
   return Object.freeze(names.filter(has)) as readonly FieldsWith<Facts>[];
 }

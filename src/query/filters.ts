@@ -1,5 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
+import { FILTERED_FIELDS } from "../events/keywords.ts";
+import type { FilteredField } from "../events/keywords.ts";
 import { LEVEL_WORDS } from "../events/level.ts";
 import { parseEventId } from "../events/id.ts";
 import { shorten } from "../events/quote.ts";
@@ -27,8 +29,7 @@ const FILTERS: ReadonlySet<string> = new Set([
   "tags",
   "text",
   "sinceid",
-  "source",
-  "user",
+  ...FILTERED_FIELDS,
   "class",
   "level",
   "created",
@@ -41,7 +42,7 @@ export function isFilter(name: string): boolean {
 
 /**
  * Returns the plan for the parameters of a list: `pagenum`, `pagesize`, `order`, `tags`, `text`,
- * `sinceid`, `source`, `user`, `class`, `level`, `created` and `attr.<name>` for each attribute.
+ * `sinceid`, filtered keywords, `class`, `level`, `created` and `attr.<name>` for each attribute.
  * Others are ignored, an empty one counts as absent, and the first of a repeated one counts. An empty
  * `attr.<name>` matches the empty text; a repeated one is an error. With `sinceid` the list is in
  * order of acceptance, otherwise of `created`.
@@ -57,8 +58,7 @@ export function planFilters(
     ...readTags(read("tags")),
     ...readExpression(read("text")),
     ...readSinceId(read("sinceid")),
-    ...readEqual("source", read("source")),
-    ...readEqual("user", read("user")),
+    ...FILTERED_FIELDS.flatMap((name) => readEqual(name, read(name))),
     ...readEqual("class", read("class")),
     ...readLevel(read("level")),
     ...readCreated(read("created")),
@@ -148,7 +148,7 @@ function readSinceId(value: string | null): Condition[] {
   return [{ kind: "accepted-after", id }];
 }
 
-function readEqual(field: "source" | "user" | "class", value: string | null): Condition[] {
+function readEqual(field: FilteredField | "class", value: string | null): Condition[] {
   return value === null ? [] : [{ kind: "text", field, op: "=", value: fold(value) }];
 }
 

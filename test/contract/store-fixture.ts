@@ -9,7 +9,7 @@ import type { GroupPlan, ListPlan } from "../../src/query/plan.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import type { Page, Store } from "../../src/store/store.ts";
 import { fixedZone } from "../../src/query/zone.ts";
-import { ABSENT_FIELDS } from "../support/absent-fields.ts";
+import { ABSENT_FIELDS } from "../../src/events/absent-fields.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeEvents } from "../support/write-events.ts";
 import { USUAL, day } from "../support/groups.ts";

@@ -21,7 +21,7 @@ import { decodeLetter } from "../../pipelines/deadletters/codec.ts";
 import type { DeadLetter } from "../../pipelines/deadletters/codec.ts";
 import { startPipeline } from "../../pipelines/runner.ts";
 import type { Pipeline, PipelineOptions } from "../../pipelines/runner.ts";
-import { ABSENT_FIELDS } from "../support/absent-fields.ts";
+import { ABSENT_FIELDS } from "../../src/events/absent-fields.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
 

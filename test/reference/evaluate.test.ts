@@ -13,7 +13,7 @@ import { anyText, conditions, listPlans, storedEvents } from "./arbitrary.ts";
 import { groupPlans } from "./arbitrary-groups.ts";
 import { compareCodePoints, evaluateList, fold, holds } from "./evaluate.ts";
 import { evaluateGroup, groupsAgree } from "./groups.ts";
-import { ABSENT_FIELDS } from "../support/absent-fields.ts";
+import { ABSENT_FIELDS } from "../../src/events/absent-fields.ts";
 import { SUM, USUAL, day, hour, usualGroup } from "../support/groups.ts";
 
 const SHOP = "shop" as LogKey;

@@ -1,3 +1,7 @@
+import { EVENT_FIELDS, LINE_FIELD_NAMES } from "../../events/field-order.ts";
+import type { EventField } from "../../events/field-order.ts";
+import { KEYWORD_FIELDS } from "../../events/keywords.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import { z } from "zod";
 
 import { HOOK_KINDS, HOOK_SIGNATURES } from "../../catalog/hook-checks.ts";
@@ -61,28 +65,38 @@ const AttributeValues = named(
   z.union([AttributeValue, z.array(AttributeValue).min(1)]).describe("As posted: one value or several."),
 );
 
+const [FIRST_KEYWORD, ...OTHER_KEYWORDS] = KEYWORD_FIELDS;
+const ABSENT = `"" if absent, like ${OTHER_KEYWORDS.join(", ").replace(/, (\w+)$/, " and $1")}.`;
+
+const EVENT_SHAPE: Record<EventField, z.ZodType> = {
+  ...mapKeywords((name) => (name === FIRST_KEYWORD ? z.string().describe(ABSENT) : z.string())),
+  id: EventIdText,
+  created: MomentText,
+  text: z.string(),
+  hash: z
+    .string()
+    .regex(/^[A-Za-z0-9+/]{22}==$/)
+    .describe("Equal for equal texts: base64 of 16 bytes."),
+  tags: z.array(z.string()),
+  log: LogKeyText,
+  class: z.string().nullable().describe("The class that the log's class filters assigned to the event."),
+  data: z.boolean().describe("Whether the event has data, which is read at its own address."),
+  geo: GeoRecord.nullable(),
+  value: z.number().nullable(),
+  filter: z.string().nullable().describe("The key of the class filter that assigned the class."),
+  bookmarks: z.array(UserIdText).describe("Users who bookmarked it."),
+  alerts: z.array(UserIdText).min(1).nullable().describe("Users who were alerted; null if there are none."),
+};
+
+/** Returns the schemas with these names, in their order. */
+function inOrder<Name extends string>(names: readonly Name[], shape: Record<Name, z.ZodType>): typeof shape {
+  return Object.fromEntries(names.map((name) => [name, shape[name]])) as typeof shape;
+}
+
 export const EventRecord = named(
   "Event",
   z.strictObject({
-    id: EventIdText,
-    created: MomentText,
-    text: z.string(),
-    link: z.string().describe('"" if absent, like source and user.'),
-    hash: z
-      .string()
-      .regex(/^[A-Za-z0-9+/]{22}==$/)
-      .describe("Equal for equal texts: base64 of 16 bytes."),
-    tags: z.array(z.string()),
-    source: z.string(),
-    log: LogKeyText,
-    class: z.string().nullable().describe("The class that the log's class filters assigned to the event."),
-    data: z.boolean().describe("Whether the event has data, which is read at its own address."),
-    geo: GeoRecord.nullable(),
-    value: z.number().nullable(),
-    user: z.string(),
-    filter: z.string().nullable().describe("The key of the class filter that assigned the class."),
-    bookmarks: z.array(UserIdText).describe("Users who bookmarked it."),
-    alerts: z.array(UserIdText).min(1).nullable().describe("Users who were alerted; null if there are none."),
+    ...inOrder(EVENT_FIELDS, EVENT_SHAPE),
     attributes: z
       .record(z.string(), AttributeValues)
       .optional()
@@ -368,14 +382,14 @@ export const HookPreviewRecord = named(
       .array(
         z.strictObject({
           created: MomentText.nullable().describe("null: the time at which the request arrives."),
-          text: z.string(),
-          link: z.string(),
-          tags: z.array(z.string()),
-          source: z.string(),
-          user: z.string(),
-          value: z.number().nullable(),
-          geo: GeoRecord.nullable(),
-          data: z.string().nullable(),
+          ...inOrder(LINE_FIELD_NAMES, {
+            ...mapKeywords(() => z.string()),
+            text: z.string(),
+            tags: z.array(z.string()),
+            value: z.number().nullable(),
+            geo: GeoRecord.nullable(),
+            data: z.string().nullable(),
+          }),
           attributes: z.record(z.string(), AttributeValues),
         }),
       )

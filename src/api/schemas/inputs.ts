@@ -1,3 +1,5 @@
+import { FILTERED_FIELDS } from "../../events/keywords.ts";
+import type { FilteredField } from "../../events/keywords.ts";
 import { z } from "zod";
 
 import { HOOK_KINDS, HOOK_SIGNATURES } from "../../catalog/hook-checks.ts";
@@ -279,8 +281,9 @@ export const ListQuery = z.object({
     .string()
     .regex(/^[0-9A-Fa-f]{24}$/)
     .describe("Only events accepted after the event with this id, which may have been deleted."),
-  source: z.string().describe("The source, ignoring case."),
-  user: z.string().describe("The user, ignoring case."),
+  ...(Object.fromEntries(
+    FILTERED_FIELDS.map((name) => [name, z.string().describe(`The ${name}, ignoring case.`)]),
+  ) as Record<FilteredField, z.ZodString>),
   class: z.string().describe("The class, ignoring case."),
   level: z
     .enum(LEVEL_WORDS)

@@ -1,5 +1,9 @@
 import { z } from "zod";
 
+import { FORM_FIELD_NAMES } from "../../events/field-order.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
+import { EVENT_SCHEMA } from "../../events/schema.ts";
+import type { BoundedField } from "../../events/schema.ts";
 import { DEFAULT_LIMITS } from "../../events/limits.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { named } from "./named.ts";
@@ -20,45 +24,54 @@ const ATTRIBUTES =
   "The producer's own fields. Names of nested fields are joined with dots; " +
   "values are strings, numbers, booleans and arrays of them.";
 
+/** What is said of the posted fields, by name. */
+const ABOUT: Readonly<Record<BoundedField, string>> = {
+  ...mapKeywords((name) => EVENT_SCHEMA[name].keyword.about),
+  text: "What happened; not blank.",
+  tags: "Separated by blanks.",
+  value: "A decimal number.",
+  geo: "`<latitude>,<longitude>` or `ip:<address>`.",
+  data: "More text; HTML after a first line `@html`.",
+};
+
+/** Returns a schema for each posted field, in the order of {@link FORM_FIELD_NAMES}. */
+function eachPosted(schemaOf: (name: BoundedField, text: z.ZodType) => z.ZodType): Record<BoundedField, z.ZodType> {
+  return Object.fromEntries(
+    FORM_FIELD_NAMES.map((name) => [name, schemaOf(name, posted(name, ABOUT[name]))]),
+  ) as Record<BoundedField, z.ZodType>;
+}
+
 export const PostForm = named(
   "NewEvent",
   z
     .object({
       apikey,
-      text: posted("text", "What happened; not blank."),
-      tags: posted("tags", "Separated by blanks.").optional(),
-      source: posted("source", "Where it comes from.").optional(),
-      user: posted("user", "The user it concerns.").optional(),
-      value: posted("value", "A decimal number.").optional(),
-      geo: posted("geo", "`<latitude>,<longitude>` or `ip:<address>`.").optional(),
-      link: posted("link", "A URL with more information.").optional(),
-      data: posted("data", "More text; HTML after a first line `@html`.").optional(),
+      ...eachPosted((name, text) => (name === "text" ? text : text.optional())),
       created: z.string().describe(CREATED).optional(),
       attributes: z.string().describe(`A JSON object. ${ATTRIBUTES}`).optional(),
     })
     .meta({ patternProperties: { "^attr\\.": { type: "string", description: "An attribute of this name." } } }),
 );
 
-const orNull = <S extends z.ZodType>(schema: S) => schema.nullable().optional();
+const orNull = (schema: z.ZodType) => schema.nullable().optional();
+
+/** Further forms of posted fields in JSON. */
+const JSON_FORMS: Readonly<Partial<Record<BoundedField, (text: z.ZodType) => z.ZodType>>> = {
+  tags: (text) => z.union([text, z.array(z.string())]),
+  value: (text) => z.union([z.number(), text]),
+  geo: (text) =>
+    z.union([
+      text,
+      z.object({ lat: z.number().min(-90).max(90), lon: z.number().min(-180).max(180) }),
+      z.object({ ip: z.string() }),
+    ]),
+};
 
 export const PostLines = named(
   "NewEventOfBatch",
   z
     .object({
-      text: posted("text", "What happened; not blank."),
-      tags: orNull(z.union([posted("tags", "Separated by blanks."), z.array(z.string())])),
-      source: orNull(posted("source", "Where it comes from.")),
-      user: orNull(posted("user", "The user it concerns.")),
-      value: orNull(z.union([z.number(), posted("value", "A decimal number.")])),
-      geo: orNull(
-        z.union([
-          posted("geo", "`<latitude>,<longitude>` or `ip:<address>`."),
-          z.object({ lat: z.number().min(-90).max(90), lon: z.number().min(-180).max(180) }),
-          z.object({ ip: z.string() }),
-        ]),
-      ),
-      link: orNull(posted("link", "A URL with more information.")),
-      data: orNull(posted("data", "More text; HTML after a first line `@html`.")),
+      ...eachPosted((name, text) => (name === "text" ? text : orNull(JSON_FORMS[name]?.(text) ?? text))),
       created: orNull(z.union([z.string(), z.number()]).describe(CREATED)),
       attributes: orNull(z.record(z.string(), z.unknown()).describe(ATTRIBUTES)),
     })

@@ -1,5 +1,6 @@
 import { encodeAttributes } from "../../events/attributes.ts";
 import type { AttributeValue } from "../../events/attributes.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags } from "../../events/tags.ts";
@@ -50,16 +51,14 @@ export function fittedLine(event: ProducerEvent, { limits, read_ms, tags }: Line
   // The full text is kept in the data, because lists show the cut one.
   const more = event.data === undefined || event.data === "" ? (text.length < whole.length ? whole : "") : event.data;
   const data = more === "" ? null : fit(more, limits.data);
-  const source = fit(event.source.trim(), limits.source);
-  const user = fit(event.user, limits.user);
-  const link = fit(event.link, limits.link);
+  const keywords = mapKeywords((name) =>
+    fit(name === "source" ? event.source.trim() : (event[name] ?? ""), limits[name]),
+  );
   if (attributes.size < event.attributes.size + extra.length) cut = true;
   const all = tagsOf(event, tags, limits.tags, () => (cut = true));
   const fields = encodeFields({
+    ...keywords,
     text,
-    link,
-    source,
-    user,
     data,
     tags: cut ? distinctTags([...all, CUT_TAG]) : all,
     value: event.value ?? null,

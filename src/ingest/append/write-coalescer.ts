@@ -1,12 +1,12 @@
 import { busyPoll } from "../../scheduling/busy-poll.ts";
 import type { Bus } from "../../bus/bus.ts";
 import { LateAppend, LoggiaError } from "../../errors.ts";
-import type { LogKey } from "../../events/event.ts";
+import type { LogKey, PostedEvent } from "../../events/event.ts";
 import type { EventId, IdSource } from "../../events/id.ts";
 import { encodeFields, encodeVisitFields } from "../../events/record.ts";
 import { countForAppend } from "./append-size.ts";
 import { releaseIds, reserveOf, type Ids } from "../idempotency/post-ids.ts";
-import type { ValidatedEvent, ValidatedVisit } from "./validated.ts";
+import type { ValidatedVisit } from "./validated.ts";
 import { buildRecords, lineOf, sizeOf } from "./record-lines.ts";
 import type { AcceptedLines, Line } from "./record-lines.ts";
 
@@ -102,9 +102,9 @@ export type WriteCoalescer = {
    * @param created in milliseconds since the Unix epoch. Default: null, the moment of acceptance
    * @throws LoggiaError `bus_unavailable`, `overloaded`
    */
-  submit(log: LogKey, valid: ValidatedEvent, created?: number | null): Promise<EventId>;
+  submit(log: LogKey, valid: PostedEvent, created?: number | null): Promise<EventId>;
   /** Like {@link submit}, but calls back, at once or later: it saves a promise on the hot path. */
-  submitWithCallbacks(log: LogKey, valid: ValidatedEvent, callbacks: PostCallbacks, created?: number | null): void;
+  submitWithCallbacks(log: LogKey, valid: PostedEvent, callbacks: PostCallbacks, created?: number | null): void;
   /** Submits a visit. Visits share appends, bounds and ids with events. */
   submitVisit(log: LogKey, valid: ValidatedVisit): Promise<EventId>;
   /**

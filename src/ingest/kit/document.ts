@@ -116,7 +116,7 @@ export function eventOfText(
   text: string,
   { source = "", tags = NO_TAGS, attributes = NO_ATTRIBUTES } = NOTHING,
 ): ProducerEvent {
-  return { text, severity: null, source, user: "", link: "", geo: null, tags, time: null, attributes };
+  return { text, severity: null, source, geo: null, tags, time: null, attributes };
 }
 
 /** Attribute name of each field: the most specific one present. */

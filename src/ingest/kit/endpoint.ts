@@ -4,6 +4,7 @@ import type { ReceivingHook } from "../../catalog/catalog.ts";
 import type { AttributeValue } from "../../events/attributes.ts";
 import type { Geo } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
+import type { Keywords } from "../../events/keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { Failure } from "../../http/errors.ts";
 import type { Admit } from "./admission.ts";
@@ -103,8 +104,8 @@ export type Outcome = {
   ids(): Iterable<EventId>;
 };
 
-/** An event as a producer described it: of any length, and not validated. */
-export type ProducerEvent = {
+/** An event as a producer described it: of any length, and not validated. Absent keywords are left out. */
+export type ProducerEvent = Readonly<Partial<Keywords>> & {
   /** The producer's id, unique within its log. A repeated event with an id is stored once. */
   readonly id?: string | undefined;
   /** If empty, the attributes replace it, as compact JSON. */
@@ -113,8 +114,6 @@ export type ProducerEvent = {
   readonly data?: string | undefined;
   readonly severity: Severity | null;
   readonly source: string;
-  readonly user: string;
-  readonly link: string;
   /** A measured value; absent if there is none. */
   readonly value?: number | null;
   readonly geo: Geo | null;

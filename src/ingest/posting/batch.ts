@@ -1,4 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
+import { KEYWORD_FIELDS } from "../../events/keywords.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { LineScanner } from "../../events/line-scanner.ts";
 import type { LineFields } from "../../events/line-fields.ts";
@@ -272,28 +274,29 @@ function parsed(json: string | null): unknown {
  * field needs another encoding or may be invalid.
  */
 function readPlain(line: LineScanner, limits: FieldLimits, range: CreatedRange): ReadItem | null {
-  const { id, created, text, link, tags, source, user, data } = line.fields;
+  const { fields } = line;
+  const { id, created, text, tags, data } = fields;
   if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
-  if (!fits(text, limits.text) || !fits(link, limits.link) || !fits(source, limits.source)) return null;
-  if (!fits(user, limits.user) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
+  if (!fits(text, limits.text) || !fits(data, limits.data) || !areTags(tags, limits.tags)) return null;
+  for (const name of KEYWORD_FIELDS) if (!fits(fields[name], limits[name])) return null;
   if (claimedTime(created, range) !== null) return null;
   const faults: string[] = [];
   const moment = readCreated(created, range, faults);
-  const fields = line.fields.attributes === undefined ? line.withoutCreated : plainFields(line, limits, faults);
-  return faults.length > 0 ? null : { line: { fields, created: moment === null ? null : String(moment) }, fault: null };
+  const plain = fields.attributes === undefined ? line.withoutCreated : plainFields(line, limits, faults);
+  if (faults.length > 0) return null;
+  return { line: { fields: plain, created: moment === null ? null : String(moment) }, fault: null };
 }
 
 /** Returns the fields of a plain line: its bytes as posted, unless attributes need re-encoding. */
 function plainFields(line: LineScanner, limits: FieldLimits, faults: string[]): string {
-  const { text, link, tags, source, user, value, data, attributes = null } = line.fields;
+  const { fields } = line;
+  const { text, tags, value, data, attributes = null } = fields;
   const encoded = readAttributes(parsed(attributes), limits, faults);
   if (encoded === attributes) return line.withoutCreated;
   return encodeFields({
+    ...mapKeywords((name) => fields[name] ?? ""),
     text: text as string,
-    link: link ?? "",
     tags: (tags as readonly string[] | undefined) ?? NO_TAGS,
-    source: source ?? "",
-    user: user ?? "",
     value: (value as number | undefined) ?? null,
     geo: null,
     data: data ?? null,

@@ -1,4 +1,5 @@
 import { type AttributeValue, encodeAttributes } from "../../events/attributes.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { encodeFields } from "../../events/record.ts";
 import { splitTags } from "../../events/tags.ts";
@@ -38,9 +39,7 @@ export function readItem(
     return text;
   };
   const text = checked("text", textOf);
-  const link = checked("link", textOf);
-  const source = checked("source", textOf);
-  const user = checked("user", textOf);
+  const keywords = mapKeywords((name) => checked(name, textOf));
   const tags = checked("tags", tagsOf);
   const amount = typeof fields["value"] === "number" ? numberOf(fields["value"], faults) : checked("value", numeralOf);
   const place = checked("geo", geoOf);
@@ -55,7 +54,7 @@ export function readItem(
   const attributes = readAttributes(fields["attributes"], limits, faults);
   if (cut.has("attributes")) faults.push("attributes are too many or too long to be read");
   if (faults.length > 0) return bad(faults, describe(fields));
-  const valid = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
+  const valid = { ...keywords, text, tags: splitTags(tags), value, geo, data: data === "" ? null : data };
   return {
     line: {
       fields: encodeFields({ ...valid, attributes: withClaim(attributes, claimed) }),

@@ -1,7 +1,9 @@
 import { isIPv4 } from "node:net";
 
 import { numberOf } from "../../events/attributes.ts";
-import type { Geo } from "../../events/event.ts";
+import { ABSENT_FIELDS } from "../../events/absent-fields.ts";
+import type { Geo, PostedEvent } from "../../events/event.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import { BOUNDED_FIELDS } from "../../events/schema.ts";
 import type { BoundedField } from "../../events/schema.ts";
@@ -11,14 +13,13 @@ import { PAIR_PREFIX, readFormAttributes } from "./attributes.ts";
 import type { FormFields } from "./attributes.ts";
 import { readFormCreated } from "../append/created.ts";
 import type { CreatedRange } from "../append/created.ts";
-import type { ValidatedEvent } from "../append/validated.ts";
 import { quote } from "../../events/quote.ts";
 import { isKeyField } from "./key-mask.ts";
 import type { KeyMask } from "./key-mask.ts";
 
 export type EventValidation =
   /** `created` is in milliseconds since the Unix epoch; null: the moment of acceptance. */
-  | { readonly kind: "valid"; readonly valid: ValidatedEvent; readonly created: number | null }
+  | { readonly kind: "valid"; readonly valid: PostedEvent; readonly created: number | null }
   | { readonly kind: "bad"; readonly faults: readonly string[] };
 
 /** Fields of a post by name, each with its first value. */
@@ -41,9 +42,7 @@ export function validateEvent(
   const faults: string[] = [];
   const given = (name: BoundedField): string => readField(fields, name, limits, faults);
   const text = given("text");
-  const link = given("link");
-  const source = given("source");
-  const user = given("user");
+  const keywords = mapKeywords(given);
   const tags = given("tags");
   const written = given("value");
   const place = given("geo");
@@ -55,7 +54,7 @@ export function validateEvent(
   const created = moment === "" ? null : readFormCreated(moment, createdRangeOf(), faults);
   const attributes = readFormAttributes(fields, limits, faults);
   if (faults.length > 0) return { kind: "bad", faults };
-  const valid = { text, link, tags: splitTags(tags), source, user, value, geo, data: data === "" ? null : data };
+  const valid = { ...keywords, text, tags: splitTags(tags), value, geo, data: data === "" ? null : data };
   return { kind: "valid", valid: { ...valid, attributes }, created };
 }
 
@@ -82,17 +81,13 @@ export function checkLength(name: keyof FieldLimits, value: string, limits: Fiel
  * Returns the event that a log gets in place of an invalid event or user.
  * @param posted everything that was posted, so that none of it is lost: see {@link describeForm}
  */
-export function errorEvent(what: "event" | "user", faults: readonly string[], posted: string): ValidatedEvent {
+export function errorEvent(what: "event" | "user", faults: readonly string[], posted: string): PostedEvent {
   return {
+    ...ABSENT_FIELDS,
     text: `Bad ${what}: ${faults.join("; ")}`,
-    link: "",
     tags: ["error", `bad-${what}`],
     source: "event-log",
-    user: "",
-    value: null,
-    geo: null,
     data: storable(posted),
-    attributes: null,
   };
 }
 

@@ -13,15 +13,15 @@ import type { EventId } from "../../../src/events/id.ts";
 import { decodeRecord, encodeFields } from "../../../src/events/record.ts";
 import { lineOf } from "../../../src/ingest/append/record-lines.ts";
 import { createWriteCoalescer } from "../../../src/ingest/append/write-coalescer.ts";
-import type { ValidatedEvent } from "../../../src/ingest/append/validated.ts";
-import { ABSENT_FIELDS } from "../../support/absent-fields.ts";
+import type { PostedEvent } from "../../../src/events/event.ts";
+import { ABSENT_FIELDS } from "../../../src/events/absent-fields.ts";
 import { eventsOn } from "../../support/events-on.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 
 const SHOP = parseLogKey("shop")!;
 const ATTIC = parseLogKey("attic")!;
-const EVENT: ValidatedEvent = { text: "x", ...ABSENT_FIELDS };
+const EVENT: PostedEvent = { text: "x", ...ABSENT_FIELDS };
 const VISIT = { user: "ann", email: "", page: "" };
 const BOUNDS = {
   quotaOwnerOf: (log: string) => log,

@@ -10,7 +10,7 @@ import { namesIn } from "../../../src/store/elasticsearch/documents/mapping.ts";
 import { openElasticsearchStore } from "../../../src/store/elasticsearch/store.ts";
 import { fixedZone } from "../../../src/query/zone.ts";
 import { groupPlan, listPlan, MORNING, newLog } from "../../contract/store-fixture.ts";
-import { ABSENT_FIELDS } from "../../support/absent-fields.ts";
+import { ABSENT_FIELDS } from "../../../src/events/absent-fields.ts";
 import { elasticsearchClient } from "../../support/elasticsearch.ts";
 import { realEngines } from "../../support/engine-kinds.ts";
 import { hour } from "../../support/groups.ts";

@@ -75,7 +75,6 @@ function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent
     ...(description !== "" && description !== said && { data: description }),
     severity: severityOf(textAt(alert, "labels.severity", "labels.level", "labels.priority")),
     source: textAt(alert, "labels.service", "labels.app", "labels.job", "labels.instance") || textAt(group, "receiver"),
-    user: "",
     link: textAt(alert, "generatorURL", "panelURL", "dashboardURL") || textAt(group, "externalURL"),
     value: valueOf(alert),
     geo: null,

@@ -1,4 +1,6 @@
 import type { HookPreview, HookRequest, PreviewedEvent } from "../../../catalog/hook-preview.ts";
+import { ABSENT_FIELDS } from "../../../events/absent-fields.ts";
+import { LINE_FIELD_NAMES } from "../../../events/field-order.ts";
 import type { FieldLimits } from "../../../events/limits.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 import { choiceOf } from "../../kit/choice.ts";
@@ -38,9 +40,16 @@ export async function previewHook(
   return { events, more: false, fault };
 }
 
+/** The fields that an event may lack, in the order of lines. */
+const ABSENT = {
+  ...(Object.fromEntries(
+    LINE_FIELD_NAMES.flatMap((name) => (name === "text" ? [] : [[name, ABSENT_FIELDS[name]]])),
+  ) as typeof ABSENT_FIELDS),
+  attributes: {},
+};
+
 /** The event of a line for the bus, with the fields that such a line omits. */
 function eventOf({ line: { fields, created } }: CutLine): PreviewedEvent {
-  const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, data: null, attributes: {} };
   const present = JSON.parse(`{${fields}`) as Pick<PreviewedEvent, "text"> & Partial<PreviewedEvent>;
-  return { ...absent, ...present, created: created === null ? null : Number(created) };
+  return { ...ABSENT, ...present, created: created === null ? null : Number(created) };
 }

@@ -53,7 +53,7 @@ type Context = {
   readonly body: Fields;
 };
 
-const NOTHING = { severity: null, source: "", user: "", link: "", geo: null, time: null } as const;
+const NOTHING = { severity: null, source: "", geo: null, time: null } as const;
 
 /** Creates the event of an issue alert, or of an error, with its stack trace. */
 function eventOfError(reported: Fields, context: Context): ProducerEvent {

@@ -90,7 +90,7 @@ export class SyslogDecoder {
     const severity = severityOfSyslog(priority & 7);
     const text = header.text.startsWith("\ufeff") ? header.text.slice(1) : header.text;
     const source = header.app === "" ? header.host : header.app;
-    const event = { text, severity, source, user: "", link: "", geo: null, tags, time: header.time, attributes };
+    const event = { text, severity, source, geo: null, tags, time: header.time, attributes };
     return { event, secret: secret.key };
   }
 
@@ -190,7 +190,7 @@ function plain(line: string, attributes: MutableAttributes, priority: number, ta
     put(attributes, "severity", SEVERITIES[priority & 7]!);
   }
   const severity = priority < 0 ? null : severityOfSyslog(priority & 7);
-  const event = { text: line, severity, source: "", user: "", link: "", geo: null, tags, time: null, attributes };
+  const event = { text: line, severity, source: "", geo: null, tags, time: null, attributes };
   return { event, secret: null };
 }
 

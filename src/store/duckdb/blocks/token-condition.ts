@@ -6,7 +6,7 @@ import type { RequiredText } from "../../../query/required-texts.ts";
 import type { Requirement } from "../../../query/requirements.ts";
 import type { TokenSet } from "./token-filter.ts";
 import { TokenList } from "./token-list.ts";
-import { addTokensOfNumber, addTokensOfText, addTokensOfValue, LEAST_LENGTH } from "./tokens.ts";
+import { addTokensOfNumber, addTokensOfText, addTokensOfValue, isWholeField, LEAST_LENGTH } from "./tokens.ts";
 
 /** A condition on the tokens of events, implied by a condition on the events. */
 export type TokenCondition =
@@ -68,7 +68,7 @@ function equals(field: string, value: string): TokenCondition | null {
   if (field === "text") return containsText(value);
   if (isAttribute(field)) return tokens((list) => addTokensOfValue(field, value, list));
   // Equality with "" matches an absent field, which has no tokens.
-  if (value === "" || (field !== "tags" && field !== "source" && field !== "user")) return null;
+  if (value === "" || !isWholeField(field)) return null;
   return tokens((list) => addTokensOfValue(field, value, list));
 }
 

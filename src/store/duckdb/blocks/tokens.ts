@@ -1,6 +1,8 @@
 import { numberOfValue } from "../../../events/attributes.ts";
 import type { StoredEvent } from "../../../events/event.ts";
 import { isAscii } from "../../../events/ascii.ts";
+import { FILTERED_FIELDS } from "../../../events/keywords.ts";
+import type { FilteredField } from "../../../events/keywords.ts";
 import { fold } from "../../../events/text.ts";
 import type { NamedValues } from "../database/attributes.ts";
 import type { TokenList } from "./token-list.ts";
@@ -13,7 +15,7 @@ import type { TokenList } from "./token-list.ts";
  * {@link LEAST_LENGTH} characters has the same three runs, hence tokens that the text has too. That
  * is half as many tokens as runs.
  *
- * Tags, source, user and attribute values are searched as a whole and have a pair of tokens each.
+ * Tags, filtered keywords and attribute values are searched as a whole and have a pair of tokens each.
  */
 const RUN = 5;
 const NEIGHBOURS = 3;
@@ -38,19 +40,14 @@ const LEAST = new Int32Array(1024);
 const LOWER = Uint8Array.from({ length: ASCII }, (_, code) => String.fromCharCode(code).toLowerCase().charCodeAt(0));
 
 /** The fields that have tokens, besides attributes. */
-export type Indexed = Pick<StoredEvent, "text" | "tags" | "source" | "user">;
+export type Indexed = Pick<StoredEvent, "text" | "tags" | FilteredField>;
 /** Fields that are searched as a whole. */
-export type WholeField = "tags" | "source" | "user" | `@${string}`;
+export type WholeField = "tags" | FilteredField | `@${string}`;
 
-export function addTokensOfEvent(
-  { text, tags, source, user }: Indexed,
-  attributes: readonly NamedValues[],
-  tokens: TokenList,
-): void {
-  addTokensOfText(text, tokens);
-  for (const tag of tags) addTokensOfValue("tags", tag, tokens);
-  if (source !== "") addTokensOfValue("source", source, tokens);
-  if (user !== "") addTokensOfValue("user", user, tokens);
+export function addTokensOfEvent(event: Indexed, attributes: readonly NamedValues[], tokens: TokenList): void {
+  addTokensOfText(event.text, tokens);
+  for (const tag of event.tags) addTokensOfValue("tags", tag, tokens);
+  for (const name of FILTERED_FIELDS) if (event[name] !== "") addTokensOfValue(name, event[name], tokens);
   for (const { name, all } of attributes) {
     for (const value of all) {
       addTokensOfValue(`@${name}`, String(value), tokens);
@@ -77,16 +74,16 @@ function addWhole(seed: number, value: string, tokens: TokenList): void {
   tokens.add(mixed(hash ^ 0x165667b1));
 }
 
-const TAGS_SEED = hashOn(0, "tags");
-const SOURCE_SEED = hashOn(0, "source");
-const USER_SEED = hashOn(0, "user");
+const SEEDS: ReadonlyMap<string, number> = new Map(["tags", ...FILTERED_FIELDS].map((name) => [name, hashOn(0, name)]));
+
+/** Returns whether the values of a field of an event have tokens of the whole value. */
+export function isWholeField(field: string): field is Exclude<WholeField, `@${string}`> {
+  return SEEDS.has(field);
+}
 
 /** Returns the seed of a field. Names of attributes are case-sensitive. */
 function seedOf(field: WholeField): number {
-  if (field === "tags") return TAGS_SEED;
-  if (field === "source") return SOURCE_SEED;
-  if (field === "user") return USER_SEED;
-  return hashOn(0, field);
+  return SEEDS.get(field) ?? hashOn(0, field);
 }
 
 function hashOfValue(seed: number, value: string): number {

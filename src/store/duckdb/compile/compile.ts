@@ -1,3 +1,4 @@
+import { KEYWORD_COLUMNS } from "../database/schema.ts";
 import type { LogKey } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
 import { isAttribute } from "../../../query/plan.ts";
@@ -14,7 +15,7 @@ export type Span = { readonly from: bigint; readonly to: bigint };
 type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 
 /** Columns of a row of a list, in the order that `toRow` reads. Whether there is data follows. */
-const FIELDS = `id_hi, id_lo, created, log, text, link, tags, source, "user", class, value, lat, lon, ip, attributes, pattern`;
+const FIELDS = `id_hi, id_lo, created, log, text, tags, class, value, lat, lon, ip, attributes, pattern, ${KEYWORD_COLUMNS}`;
 const ROW = `${FIELDS}, data is not null`;
 
 /** Counts the records of a plan, up to `most`, within `span` if one is given. */

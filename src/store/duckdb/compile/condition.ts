@@ -1,5 +1,6 @@
 import { DOUBLE } from "@duckdb/node-api";
 
+import { mapKeywords } from "../../../events/map-keywords.ts";
 import { LEVELS, tagsFromRank } from "../../../events/level.ts";
 import { fold } from "../../../events/text.ts";
 import type { EventId } from "../../../events/id.ts";
@@ -115,29 +116,25 @@ export function hashOf(text: string): string {
 
 /** Exact texts; "" if absent. Tags are one text, see {@link tagLine}. */
 export const AS_GIVEN: Record<TextField, string> = {
+  ...mapKeywords((name) => `"${name}"`),
   id: "(lpad(lower(to_hex(id_hi)), 16, '0') || lpad(lower(to_hex(id_lo)), 8, '0'))",
   text: "text",
-  link: "link",
   hash: hashOf("text"),
   pattern: "pattern",
-  source: "source",
   log: "log",
   class: "coalesce(class, '')",
-  user: '"user"',
   tags: "tags",
 };
 
 /** Texts in lower case: their folded form unless `folded` holds another. */
 const LOWER: Record<TextField, string> = {
+  ...mapKeywords((name) => `lower("${name}")`),
   id: AS_GIVEN.id,
   pattern: "lower(pattern)",
   text: "lower(text)",
-  link: "lower(link)",
   hash: `lower(${hashOf("text")})`,
-  source: "lower(source)",
   log: "lower(log)",
   class: "coalesce(lower(class), '')",
-  user: 'lower("user")',
   tags: "lower(tags)",
 };
 
@@ -302,29 +299,11 @@ export function compareInteger(column: string, { op, value }: NumberComparison<s
 }
 
 function absent(field: TextField | NumberField | "geo" | "data"): string {
-  switch (field) {
-    case "created":
-      return "false";
-    case "value":
-      return "(value is null)";
-    case "geo":
-      return "(lat is null and ip is null)";
-    case "data":
-      return "(coalesce(data, '') = '')";
-    case "id":
-    case "hash":
-      return "false";
-    case "tags":
-    case "text":
-    case "link":
-    case "pattern":
-    case "source":
-    case "log":
-    case "class":
-    case "user":
-      return `(${AS_GIVEN[field]} = '')`;
-  }
-  throw unknown(field satisfies never);
+  if (field === "created" || field === "id" || field === "hash") return "false";
+  if (field === "value") return "(value is null)";
+  if (field === "geo") return "(lat is null and ip is null)";
+  if (field === "data") return "(coalesce(data, '') = '')";
+  return `(${AS_GIVEN[field]} = '')`;
 }
 
 function textFieldOf(field: TextField | NumberField): TextField {

@@ -1,3 +1,4 @@
+import { mapKeywords } from "../../../events/map-keywords.ts";
 import type { AttributeField, Condition, GroupPlan } from "../../../query/plan.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { FieldWithValues, ListedField } from "../../listed-fields.ts";
@@ -15,17 +16,15 @@ import type { Statement } from "../database/run-statement.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
 
 const IS_THERE: Record<ListedField, string> = {
+  ...mapKeywords((name) => `"${name}" <> ''`),
   created: "true",
   // A pattern is derived from the text and shorter.
   text: "pattern <> ''",
-  link: "link <> ''",
   tags: "tags <> ''",
-  source: "source <> ''",
   class: "class <> ''",
   data: "data <> ''",
   geo: "lat is not null or ip is not null",
   value: "value is not null",
-  user: `"user" <> ''`,
   pattern: "pattern <> ''",
 };
 

@@ -1,6 +1,10 @@
 import { isAscii } from "../../../events/ascii.ts";
-import { fold } from "../../../events/text.ts";
+import { completeOrder, LINE_FIELD_NAMES } from "../../../events/field-order.ts";
 import type { EventId } from "../../../events/id.ts";
+import { KEYWORD_FIELDS } from "../../../events/keywords.ts";
+import type { KeywordField } from "../../../events/keywords.ts";
+import { EVENT_SCHEMA } from "../../../events/schema.ts";
+import { fold } from "../../../events/text.ts";
 
 /**
  * Schema of the database file.
@@ -23,30 +27,50 @@ import type { EventId } from "../../../events/id.ts";
 /** Version of the tables. Increased with each change of them. */
 export const VERSION = 8;
 
+/** Posted texts, which have a column each, in order. */
+export const TEXT_COLUMNS = LINE_FIELD_NAMES.filter(
+  (name): name is TextColumnName => EVENT_SCHEMA[name].type === "text",
+);
+type TextColumnName = KeywordField | "text" | "tags";
+
+/** SQL of the columns of keywords, in their order. */
+export const KEYWORD_COLUMNS = KEYWORD_FIELDS.map((name) => `"${name}"`).join(", ");
+
+/** Fields for which `folded` can hold a separate form, in order. */
+export const FOLDED_FIELDS: readonly FoldedField[] = completeOrder<FoldedField>(KEYWORD_FIELDS, [
+  "text",
+  "link",
+  "pattern",
+  "tags",
+  "source",
+  "user",
+  "class",
+]);
+export type FoldedField = KeywordField | "text" | "pattern" | "tags" | "class";
+
 /** The columns of `events`, in order. */
-const EVENT_COLUMNS = {
+const EVENT_COLUMNS: Readonly<Record<string, string>> = {
   created: "BIGINT",
   id_hi: "UBIGINT",
   id_lo: "UINTEGER",
   log: "VARCHAR",
-  text: "VARCHAR",
-  link: "VARCHAR",
-  tags: "VARCHAR",
-  source: "VARCHAR",
-  user: "VARCHAR",
+  ...varchars(TEXT_COLUMNS),
   class: "VARCHAR",
   value: "DOUBLE",
   lat: "DOUBLE",
   lon: "DOUBLE",
   ip: "VARCHAR",
   data: "VARCHAR",
-  folded:
-    'STRUCT(text VARCHAR, link VARCHAR, pattern VARCHAR, tags VARCHAR, source VARCHAR, "user" VARCHAR, class VARCHAR)',
+  folded: `STRUCT(${FOLDED_FIELDS.map((name) => `"${name}" VARCHAR`).join(", ")})`,
   log_number: "UINTEGER",
   pattern: "VARCHAR",
   attributes: "VARCHAR",
   others: "VARCHAR",
-} as const;
+};
+
+function varchars(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, "VARCHAR"]));
+}
 
 /** Number of columns of `events` before those of attributes, see `AttributeColumns`. */
 export const EVENT_WIDTH = Object.keys(EVENT_COLUMNS).length;

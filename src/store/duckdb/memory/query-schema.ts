@@ -1,12 +1,11 @@
 import type { BlockIndex } from "../blocks/block-index.ts";
 import type { AttributeColumns } from "../database/attributes.ts";
 import type { LogNumbers } from "../database/logs.ts";
+import { FOLDED_FIELDS } from "../database/schema.ts";
+import type { FoldedField } from "../database/schema.ts";
 
 /** The second day of 1970: no time zone has a negative time from here on. */
 export const EARLY_MS = 86_400_000;
-
-/** Text fields for which `events.folded` can hold a separate form. */
-export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user", "class"] as const;
 
 /**
  * Properties that some stored event may have and that make queries slower. A field has a separate folded form,
@@ -14,8 +13,8 @@ export const FOLDED_FIELDS = ["text", "link", "pattern", "tags", "source", "user
  * folded in the query; or an event was created before {@link EARLY_MS}, where division needs a
  * correction.
  */
-export const STATISTICS = [...FOLDED_FIELDS, "early", "upper-user"] as const;
-export type Statistic = (typeof STATISTICS)[number];
+export const STATISTICS: readonly Statistic[] = [...FOLDED_FIELDS, "early", "upper-user"];
+export type Statistic = FoldedField | "early" | "upper-user";
 
 /** What a query is compiled against: columns, numbers of logs, and what stored values are like. */
 export type QuerySchema = {

@@ -4,6 +4,8 @@ import type { Deletion } from "../../../events/deletion.ts";
 import type { EventRow, LogKey, UserId } from "../../../events/event.ts";
 import { hashText } from "../../../events/hash.ts";
 import type { EventId } from "../../../events/id.ts";
+import { KEYWORD_FIELDS } from "../../../events/keywords.ts";
+import { mapKeywords } from "../../../events/map-keywords.ts";
 import type { RecordSource } from "../../../query/plan.ts";
 import { mapYielding } from "../../../scheduling/yielding.ts";
 import type { Annotations } from "../../store.ts";
@@ -91,24 +93,21 @@ export function toRows(rows: readonly Row[]): Promise<EventRow[]> {
 
 /** Converts a row with the columns that lists and {@link find} select. */
 function toRow(row: Row): EventRow {
-  const [hi, lo, created, log, text, link, tags, source, user, cls, value, lat, lon, ip, ...further] = row;
-  const [attributes, pattern, hasData] = further;
+  const [hi, lo, created, log, text, tags, cls, value, lat, lon, ip, attributes, pattern, ...further] = row;
   return {
+    ...mapKeywords((_, index) => further[index] as string),
     id: joinId(hi as bigint, lo as number),
     log: log as LogKey,
     created: Number(created),
     text: text as string,
-    link: link as string,
     tags: tagsOfLine(tags as string),
-    source: source as string,
-    user: user as string,
     value: value as number | null,
     geo: ip === null ? (lat === null ? null : { lat: lat as number, lon: lon as number }) : { ip: ip as string },
     attributes: attributes as string | null,
     hash: hashText(text as string),
     pattern: pattern as string,
     class: cls as string | null,
-    data: hasData as boolean,
+    data: further[KEYWORD_FIELDS.length] as boolean,
   };
 }
 

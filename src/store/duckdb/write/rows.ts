@@ -2,6 +2,9 @@ import type { DuckDBDataChunk } from "@duckdb/node-api";
 
 import type { StoredEvent } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
+import { KEYWORD_FIELDS } from "../../../events/keywords.ts";
+import { mapKeywords } from "../../../events/map-keywords.ts";
+import { EVENT_SCHEMA } from "../../../events/schema.ts";
 import { distinctTags } from "../../../events/tags.ts";
 import { isAscii } from "../../../events/ascii.ts";
 import { fold } from "../../../events/text.ts";
@@ -9,11 +12,11 @@ import type { Alert } from "../../store.ts";
 import type { ColumnKind, AttributeCells } from "../database/attributes.ts";
 import type { Table } from "./chunks.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
-import { EVENT_WIDTH, foldedUnlessAscii, joinId, tagLine } from "../database/schema.ts";
+import { EVENT_WIDTH, FOLDED_FIELDS, foldedUnlessAscii, joinId, tagLine, TEXT_COLUMNS } from "../database/schema.ts";
+import type { FoldedField } from "../database/schema.ts";
 import { bigints, booleans, doubles, hexUbigints, structs, uintegers, where } from "./vectors/columns.ts";
 import type { Column } from "./vectors/columns.ts";
 import { distinctTexts, texts } from "./vectors/texts.ts";
-import { FOLDED_FIELDS } from "../memory/query-schema.ts";
 
 /** A row of `events`, with the state shared by all rows that are converted together. */
 export type EventRow = {
@@ -29,17 +32,11 @@ export type EventRow = {
  */
 type Step = { isAscii: boolean };
 
-/** Folded forms that `lower` would get wrong; null where it is right. */
-type Folded = {
-  readonly text: string | null;
-  readonly link: string | null;
-  readonly pattern: string | null;
-  /** The folded forms of all tags, including equal ones. */
-  readonly tags: string | null;
-  readonly source: string | null;
-  readonly user: string | null;
-  readonly class: string | null;
-};
+/**
+ * Folded forms that `lower` would get wrong; null where it is right. Those of tags include equal
+ * ones.
+ */
+type Folded = Readonly<Record<FoldedField, string | null>>;
 
 /** Usual length of the other fields of an event. */
 const FIELDS_LENGTH = 100;
@@ -56,11 +53,7 @@ const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[]
   hexUbigints(({ event }) => event.id.slice(0, 16)),
   uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
   texts(({ event }) => event.log),
-  distinctTexts(({ event }) => event.text, markNonAscii),
-  texts(({ event }) => event.link, markNonAscii),
-  distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), markNonAscii),
-  texts(({ event }) => event.source, markNonAscii),
-  distinctTexts(({ event }) => event.user, markNonAscii),
+  ...TEXT_COLUMNS.map(textColumn),
   texts(({ event }) => event.class, markNonAscii),
   doubles(({ event }) => event.value),
   doubles(({ event: { geo } }) => (geo !== null && "lat" in geo ? geo.lat : null)),
@@ -69,15 +62,7 @@ const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[]
   texts(({ event }) => event.data),
   structs<EventRow, Folded>(
     ({ event, step }) => (step.isAscii || isPlain(event) ? null : foldedOf(event, statistics)),
-    {
-      text: texts((folded) => folded?.text ?? null),
-      link: texts((folded) => folded?.link ?? null),
-      pattern: texts((folded) => folded?.pattern ?? null),
-      tags: texts((folded) => folded?.tags ?? null),
-      source: texts((folded) => folded?.source ?? null),
-      user: texts((folded) => folded?.user ?? null),
-      class: texts((folded) => folded?.class ?? null),
-    },
+    Object.fromEntries(FOLDED_FIELDS.map((name) => [name, texts((folded) => folded?.[name] ?? null)])),
   ),
   uintegers(({ event }) => statistics.logs.numberOf(event.log)),
   texts(({ event }) => event.pattern),
@@ -90,6 +75,13 @@ const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[]
     distinctTexts(({ spread }) => spread?.others ?? null),
   ),
 ];
+
+function textColumn(name: (typeof TEXT_COLUMNS)[number]): Column<EventRow> {
+  if (name === "text") return distinctTexts(({ event }) => event.text, markNonAscii);
+  if (name === "tags") return distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), markNonAscii);
+  const column = EVENT_SCHEMA[name].keyword.varies ? distinctTexts : texts;
+  return column<EventRow>(({ event }) => event[name], markNonAscii);
+}
 
 function attributeColumn(kind: ColumnKind, column: number): Column<EventRow> {
   const has = ({ spread }: EventRow): boolean => spread?.cells[column] !== undefined;
@@ -163,23 +155,20 @@ export const ALERTS_TABLE: Table<Alert, Alert> = {
 };
 
 /** Returns whether all texts are ASCII, as is usual. Then none has a separate folded form. */
-function isPlain({ text, link, pattern, tags, source, user, class: cls }: StoredEvent): boolean {
-  const areTexts = isAscii(text) && isAscii(link) && isAscii(pattern) && isAscii(source) && isAscii(user);
-  return areTexts && (cls === null || isAscii(cls)) && tags.every(isAscii);
+function isPlain(event: StoredEvent): boolean {
+  const { text, pattern, tags } = event;
+  const areTexts = isAscii(text) && isAscii(pattern) && isAscii(event.class ?? "");
+  return areTexts && KEYWORD_FIELDS.every((name) => isAscii(event[name])) && tags.every(isAscii);
 }
 
-function foldedOf(
-  { text, link, pattern, tags, source, user, class: cls }: StoredEvent,
-  statistics: ColumnStatistics,
-): Folded {
+function foldedOf(event: StoredEvent, statistics: ColumnStatistics): Folded {
+  const { tags } = event;
   const folded = {
-    text: foldedUnlessAscii(text),
-    link: foldedUnlessAscii(link),
-    pattern: foldedUnlessAscii(pattern),
+    ...mapKeywords((name) => foldedUnlessAscii(event[name])),
+    text: foldedUnlessAscii(event.text),
+    pattern: foldedUnlessAscii(event.pattern),
     tags: tags.every(isAscii) ? null : tagLine(distinctTags(tags).map(fold)),
-    source: foldedUnlessAscii(source),
-    user: foldedUnlessAscii(user),
-    class: foldedUnlessAscii(cls ?? ""),
+    class: foldedUnlessAscii(event.class ?? ""),
   };
   for (const field of FOLDED_FIELDS) if (folded[field] !== null) statistics.add(field);
   return folded;

@@ -12,7 +12,16 @@ import { appendChunks, Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
 import { noteDeletion } from "./erase.ts";
 import type { DuckdbEvents } from "./prepared.ts";
-import { WITH_IDS, encodeId, idParameters, IDS_SHAPE, joinId, HAS_ID, splitId } from "../database/schema.ts";
+import {
+  WITH_IDS,
+  encodeId,
+  idParameters,
+  IDS_SHAPE,
+  joinId,
+  HAS_ID,
+  splitId,
+  TEXT_COLUMNS,
+} from "../database/schema.ts";
 
 const DONE: WriteOutcome = Object.freeze({ kind: "done" });
 
@@ -149,7 +158,7 @@ export async function deleteEvent(connection: DuckDBConnection, log: LogKey, id:
  * rewrites deleted rows too, so texts are overwritten before the deletion; blocks that are then
  * free are overwritten later (`erase.ts`).
  */
-const BLANK = `text = '', pattern = '', link = '', tags = '', source = '', "user" = '', lat = null, lon = null,
+const BLANK = `${[...TEXT_COLUMNS, "pattern"].map((name) => `"${name}" = ''`).join(", ")}, lat = null, lon = null,
   ip = null, data = null, folded = null, attributes = null, others = null`;
 
 async function blankEvent(connection: DuckDBConnection): Promise<string> {

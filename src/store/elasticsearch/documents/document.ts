@@ -1,6 +1,8 @@
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../../events/event.ts";
 import { hashText } from "../../../events/hash.ts";
 import type { EventId } from "../../../events/id.ts";
+import type { KeywordField, Keywords } from "../../../events/keywords.ts";
+import { mapKeywords } from "../../../events/map-keywords.ts";
 import { fold, wellFormed } from "../../../events/text.ts";
 import { HIGHEST_LIMITS } from "../../../events/limits.ts";
 import { ATTRIBUTES, indexAttributes } from "./attributes.ts";
@@ -12,17 +14,14 @@ import { digitsOf, digitsOfData, isOdd, isOddData } from "./words.ts";
  * A permanently deleted document is replaced by the marker `{}`: without `log` no query finds it,
  * and a create conflicts with it.
  */
-export type Document = {
+export type Document = Partial<Keywords> & {
   id: EventId;
   log: StoredEvent["log"];
   created: number;
   text?: string;
-  link?: string;
   hash?: string;
   tags?: readonly string[];
-  source?: string;
   class?: string;
-  user?: string;
   value?: number;
   geo?: NonNullable<StoredEvent["geo"]>;
   /** `geo` as a point, unless it is an address. */
@@ -34,7 +33,7 @@ export type Document = {
   pattern?: string;
   has?: readonly Flag[];
   owner?: UserId;
-  folded?: Partial<Record<"text" | "link" | "hash" | "pattern" | "source" | "class" | "user", string>> & {
+  folded?: Partial<Record<KeywordField | "text" | "hash" | "pattern" | "class", string>> & {
     tags?: readonly string[];
     /** Runs of digits of an event's text, see `words.ts`. */
     digits?: string;
@@ -100,14 +99,12 @@ type Encoding = {
 
 function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): string {
   const texts = {
+    ...mapKeywords((name) => present(event[name])),
     text: present(event.text),
-    link: present(event.link),
     hash: hashText(event.text),
     pattern: present(event.pattern),
     tags: event.tags.length === 0 ? undefined : event.tags.map(wellFormed),
-    source: present(event.source),
     class: present(event.class),
-    user: present(event.user),
   };
   const text = folded(texts.text);
   return JSON.stringify({
@@ -124,16 +121,14 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
     has: flagsOf(event, { text, seen, isCopy: owner !== undefined }),
     owner,
     folded: {
+      ...mapKeywords((name) => folded(texts[name])),
       text,
       digits: text === undefined || owner !== undefined ? undefined : digitsOf(text),
       dataDigits: owner !== undefined || !hasWords(event.data) ? undefined : digitsOfData(event.data),
-      link: folded(texts.link),
       hash: folded(texts.hash),
       pattern: folded(texts.pattern),
       tags: texts.tags?.map(fold),
-      source: folded(texts.source),
       class: folded(texts.class),
-      user: folded(texts.user),
     },
   });
 }
@@ -142,14 +137,12 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
 export function toRow(document: Document): EventRow {
   if (document.data !== undefined || document.attributes !== undefined) logsWithLargeFields.add(document.log);
   return {
+    ...mapKeywords((name) => document[name] ?? ""),
     id: document.id,
     log: document.log,
     created: document.created,
     text: document.text ?? "",
-    link: document.link ?? "",
     tags: document.tags ?? [],
-    source: document.source ?? "",
-    user: document.user ?? "",
     value: document.value ?? null,
     geo: document.geo ?? null,
     attributes: document.attributes ?? null,

@@ -2,6 +2,8 @@ import type { estypes } from "@elastic/elasticsearch";
 
 import { acceptedAt } from "../../../events/id.ts";
 import type { EventId } from "../../../events/id.ts";
+import { mapKeywords } from "../../../events/map-keywords.ts";
+import { EVENT_SCHEMA } from "../../../events/schema.ts";
 import type { RecordSource } from "../../../query/plan.ts";
 import { ATTRIBUTES, columnOf } from "./attributes.ts";
 import type { ColumnKind } from "./attributes.ts";
@@ -177,13 +179,11 @@ const MAPPINGS = {
     created: { type: "date", format: "epoch_millis" },
     value: { type: "double" },
     text: column,
-    link: column,
     hash: column,
     pattern: column,
     tags: column,
-    source: column,
     class: column,
-    user: column,
+    ...mapKeywords(() => column),
     geo: { properties: { lat: { type: "double" }, lon: { type: "double" } } },
     /** `geo`, unless it is an address. */
     place: { type: "geo_point" },
@@ -191,13 +191,11 @@ const MAPPINGS = {
     folded: {
       properties: {
         text: column,
-        link: column,
         hash: column,
         pattern: keyword,
         tags: keyword,
-        source: keyword,
         class: keyword,
-        user: keyword,
+        ...mapKeywords((name) => (EVENT_SCHEMA[name].keyword.filters ? keyword : column)),
       },
     },
     /** See `attributes.ts`. */

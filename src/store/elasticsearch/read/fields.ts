@@ -1,6 +1,7 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
 
 import type { LogKey } from "../../../events/event.ts";
+import { mapKeywords } from "../../../events/map-keywords.ts";
 import { compareCodePoints } from "../../../events/text.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { hasListedValues, kindOfField, LISTED_FIELDS } from "../../listed-fields.ts";
@@ -10,6 +11,7 @@ import { ATTRIBUTE_PATHS, columnOf, keyOf, kindTermsOf, nameOf, readKindTerm } f
 import type { ValueKind } from "../documents/attributes.ts";
 import type { Names } from "../documents/mapping.ts";
 import { termOf, valuesOf } from "./field-values.ts";
+import { exists } from "../compile/compile.ts";
 import { and, or } from "../client/queries.ts";
 import type { Query } from "../client/queries.ts";
 import { searcherOf, totalOf, withPointInTime } from "../client/scan.ts";
@@ -32,16 +34,14 @@ const PREFIX_LENGTH = 900;
 
 /** Queries for events that have a field. Every text has a pattern. */
 const PRESENT: Record<ListedField, Query> = {
+  ...mapKeywords((name) => exists(name)),
   created: { match_all: {} },
   text: { exists: { field: "folded.text" } },
-  link: { exists: { field: "folded.link" } },
   tags: { exists: { field: "folded.tags" } },
-  source: { exists: { field: "folded.source" } },
   class: { exists: { field: "folded.class" } },
   data: { term: { has: "data" } },
   geo: { term: { has: "geo" } },
   value: { exists: { field: "value" } },
-  user: { exists: { field: "folded.user" } },
   pattern: { exists: { field: "folded.pattern" } },
 };
 

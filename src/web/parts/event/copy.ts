@@ -1,4 +1,7 @@
-import { placeText } from "../rows/columns.ts";
+import { completeOrder } from "../../../events/field-order.ts";
+import { KEYWORD_FIELDS } from "../../../events/keywords.ts";
+import type { FieldName } from "../../../events/schema.ts";
+import { cellText } from "../rows/columns.ts";
 import { hidesCharacters } from "../text/visible-text.ts";
 import type { AttributeValue } from "../api/types.ts";
 import type { EventRow } from "../rows/row.ts";
@@ -35,17 +38,18 @@ export function copyAs(form: CopyForm, copied: Copied): string {
 function asText({ event, data }: Copied): string {
   const head = [new Date(event.created).toISOString(), event.class, event.source, event.text];
   const fields = [
-    ["tags", event.tags.join(" ")],
-    ["user", event.user],
-    ["value", event.value === null ? "" : String(event.value)],
-    ["geo", placeText(event.geo)],
-    ["link", event.link],
+    ...NAMED_FIELDS.map((name) => [name, cellText(event, name)]),
     ...Object.entries(event.attributes).map(([name, value]) => [`@${name}`, writtenValue(value)]),
     ["id", event.id],
   ].filter(([, value]) => value !== "");
   const lines = fields.map(([name, value]) => `${name}: ${value}`);
   return [head.filter((part) => part).join(" "), ...lines, ...(data === null ? [] : ["", data])].join("\n");
 }
+
+/** The fields that are copied with their names. */
+const NAMED_FIELDS = completeOrder<FieldName>(KEYWORD_FIELDS, ["tags", "user", "value", "geo", "link"]).filter(
+  (name) => name !== "source",
+);
 
 function writtenValue(value: AttributeValue): string {
   return Array.isArray(value) ? value.join(", ") : String(value);

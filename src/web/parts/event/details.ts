@@ -1,3 +1,6 @@
+import { completeOrder } from "../../../events/field-order.ts";
+import { isKeyword, KEYWORD_FIELDS } from "../../../events/keywords.ts";
+import type { KeywordField } from "../../../events/keywords.ts";
 import { placeText, attributeValues } from "../rows/columns.ts";
 import type { EventRow } from "../rows/row.ts";
 import { shortenText } from "../text/numbers.ts";
@@ -21,20 +24,39 @@ export type DetailsOptions = {
 
 /** Returns the fields that an event has, in display order. */
 export function detailsOfEvent(event: EventRow, { moment, className }: DetailsOptions): readonly EventDetail[] {
-  const text = (field: "source" | "user" | "link"): EventDetail => ({ field, values: plain(event[field]) });
-  const details: EventDetail[] = [
-    { field: "created", values: [{ shown: moment(event.created), value: null }] },
-    { field: "class", values: event.class === null ? [] : [{ shown: className(event.class), value: event.class }] },
-    text("source"),
-    { field: "tags", values: event.tags.map((tag) => ({ shown: tag, value: tag })) },
-    text("user"),
-    { field: "value", values: event.value === null ? [] : [{ shown: String(event.value), value: event.value }] },
-    { field: "geo", values: event.geo === null ? [] : [{ shown: placeText(event.geo), value: null }] },
-    text("link"),
-    { field: "id", values: plain(event.id) },
-  ];
-  return details.filter(({ values }) => values.length > 0);
+  const valuesOf = (field: DetailField): readonly DetailValue[] => {
+    if (isKeyword(field)) return plain(event[field]);
+    switch (field) {
+      case "created":
+        return [{ shown: moment(event.created), value: null }];
+      case "class":
+        return event.class === null ? [] : [{ shown: className(event.class), value: event.class }];
+      case "tags":
+        return event.tags.map((tag) => ({ shown: tag, value: tag }));
+      case "value":
+        return event.value === null ? [] : [{ shown: String(event.value), value: event.value }];
+      case "geo":
+        return event.geo === null ? [] : [{ shown: placeText(event.geo), value: null }];
+      case "id":
+        return plain(event.id);
+    }
+  };
+  return DETAIL_FIELDS.map((field) => ({ field, values: valuesOf(field) })).filter(({ values }) => values.length > 0);
 }
+
+type DetailField = KeywordField | "created" | "class" | "tags" | "value" | "geo" | "id";
+/** The fields in display order. */
+const DETAIL_FIELDS = completeOrder<DetailField>(KEYWORD_FIELDS, [
+  "created",
+  "class",
+  "source",
+  "tags",
+  "user",
+  "value",
+  "geo",
+  "link",
+  "id",
+]);
 
 /** Returns the attributes of an event, sorted by name. */
 export function attributesOfEvent(event: EventRow): readonly EventDetail[] {

@@ -1,11 +1,14 @@
+import { completeOrder } from "../../../events/field-order.ts";
+import { isKeyword, KEYWORD_FIELDS } from "../../../events/keywords.ts";
 import { levelOfTags } from "../../../events/level.ts";
+import type { FieldName } from "../../../events/schema.ts";
 import type { EventRow } from "./row.ts";
 
 /** A column of a list, after the time. `width` is in pixels; null for the default. */
 export type ListColumn = { readonly name: string; readonly width: number | null };
 
 /** The fields that can be columns; attributes are named with their `@`. */
-export const COLUMN_FIELDS = [
+export const COLUMN_FIELDS = completeOrder<FieldName>(KEYWORD_FIELDS, [
   "class",
   "level",
   "source",
@@ -16,7 +19,7 @@ export const COLUMN_FIELDS = [
   "link",
   "geo",
   "id",
-] as const;
+]);
 
 export const DEFAULT_COLUMNS: readonly ListColumn[] = Object.freeze(
   ["class", "source", "text", "tags"].map((name) => Object.freeze({ name, width: null })),
@@ -155,6 +158,7 @@ export function columnTitle(name: string): string {
 /** Returns a column's text for an event. A class is given by its key, not its display name. */
 export function cellText(row: EventRow, name: string): string {
   if (name.startsWith("@")) return attributeValues(row, name).join(", ");
+  if (isKeyword(name)) return row[name];
   switch (name) {
     case "tags":
       return row.tags.join(" ");
@@ -168,9 +172,6 @@ export function cellText(row: EventRow, name: string): string {
       return levelOfTags(row.tags);
     case "id":
     case "text":
-    case "link":
-    case "source":
-    case "user":
       return row[name];
     default:
       return "";

@@ -5,6 +5,7 @@ import { cursorBehind, firstCursor, pageQuery } from "./question.ts";
 import type { Cursor, ListQuestion } from "./question.ts";
 import { RowStore } from "./row-store.ts";
 import type { RowSource } from "./row-source.ts";
+import { EMPTY_ROW } from "./row.ts";
 import type { EventRow } from "./row.ts";
 
 /** Requests one page of an LQL query from the service. */
@@ -212,7 +213,6 @@ export class PagedRows implements RowSource {
 
 /** Returns the placeholder of a deleted event. */
 function goneRow(id: string): EventRow {
-  const absent = { link: "", tags: [], source: "", class: null, data: false, geo: null, value: null, user: "" };
   const created = Number.parseInt(id.slice(0, 8), 16) * 1_000;
-  return { id, created, text: "This event is gone", ...absent, bookmarks: [], attributes: {} };
+  return { ...EMPTY_ROW, id, created, text: "This event is gone" };
 }

@@ -1,23 +1,22 @@
+import { NO_KEYWORDS } from "../../../events/keywords.ts";
+import type { Keywords } from "../../../events/keywords.ts";
 import { levelOfTags } from "../../../events/level.ts";
 import type { Level } from "../../../events/level.ts";
 import { parseMoment } from "../api/types.ts";
 import type { AttributeValue, EventRecord, EventPlace } from "../api/types.ts";
 
 /** An event as a list holds it. Absent texts are "", as in the API. */
-export type EventRow = {
+export type EventRow = Keywords & {
   readonly id: string;
   /** Milliseconds since the Unix epoch. */
   readonly created: number;
   readonly text: string;
-  readonly link: string;
   readonly tags: readonly string[];
-  readonly source: string;
   readonly class: string | null;
   /** Whether the event has data, which is read when the event is opened. */
   readonly data: boolean;
   readonly geo: EventPlace | null;
   readonly value: number | null;
-  readonly user: string;
   /** Opaque ids of the people who bookmarked it. */
   readonly bookmarks: readonly string[];
   readonly attributes: Readonly<Record<string, AttributeValue>>;
@@ -25,17 +24,15 @@ export type EventRow = {
 
 /** A row without content, as a template. */
 export const EMPTY_ROW: EventRow = {
+  ...NO_KEYWORDS,
   id: "",
   created: 0,
   text: "",
-  link: "",
   tags: [],
-  source: "",
   class: null,
   data: false,
   geo: null,
   value: null,
-  user: "",
   bookmarks: [],
   attributes: {},
 };
@@ -47,7 +44,6 @@ export function shownLevel({ class: key, tags }: Pick<EventRow, "class" | "tags"
 
 /** Converts an event of the API to a row. */
 export function rowOfRecord(event: EventRecord): EventRow {
-  const { id, text, link, tags, source, data, geo, value, user, bookmarks, attributes = {} } = event;
-  const created = parseMoment(event.created);
-  return { id, created, text, link, tags, source, class: event.class, data, geo, value, user, bookmarks, attributes };
+  const { created, hash: _hash, log: _log, filter: _filter, alerts: _alerts, attributes = {}, ...shown } = event;
+  return { ...shown, created: parseMoment(created), attributes };
 }

@@ -49,8 +49,8 @@ test("a page is limited to its span of time", (t) => {
   const { sql, values } = compilePage(plan, 2, { from: 10n, to: 20n }, KNOWN);
   t.is(
     oneLine(sql),
-    'select id_hi, id_lo, created, log, text, link, tags, source, "user", class, value, lat, lon, ip, attributes, pattern, data is not null from events ' +
-      'where log_number in (7) and true and coalesce(folded."source", lower(source)) = $1 ' +
+    'select id_hi, id_lo, created, log, text, tags, class, value, lat, lon, ip, attributes, pattern, "link", "source", "user", data is not null from events ' +
+      'where log_number in (7) and true and coalesce(folded."source", lower("source")) = $1 ' +
       "and created >= 10::bigint and created < 20::bigint " +
       "order by created desc nulls last, created desc nulls last, id_hi desc nulls last, id_lo desc nulls last limit 5::bigint offset 2::bigint",
   );
