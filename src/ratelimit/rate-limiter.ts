@@ -6,8 +6,8 @@ import { LoggiaError } from "../errors.ts";
 import { createAddressReader, createConnectionReader } from "./address.ts";
 import type { Sender } from "./address.ts";
 import { createBuckets } from "./buckets.ts";
-import { createBudget } from "./budget.ts";
-import type { Budget, Reservation } from "./budget.ts";
+import { Budget } from "./budget.ts";
+import type { Reservation } from "./budget.ts";
 import { Guesses } from "./guesses.ts";
 import type { Pair, Peer } from "./guesses.ts";
 
@@ -157,6 +157,11 @@ const MB = 1024 * 1024;
 const EXPORTS_SHARE = 1 / 2;
 const EXPORTS_SHARE_OF_CALLER = 1 / 8;
 
+const TOO_MANY_FROM_ADDRESS = "Too many requests from your address; send fewer per second";
+const TOO_MANY_BY_CALLER = "Too many requests with these credentials; send fewer per second";
+const TOO_MANY_GUESSES =
+  "Too many wrong passwords or keys from your address or for this account; wait before you try again";
+
 export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
   const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {}, wrong = () => {} } = options;
   const { now = () => performance.now() } = options;
@@ -169,32 +174,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
   const signatures = new Guesses({ failures: rates.failures, maxEntries: ENTRIES_MAX, now });
   const key = randomBytes(32);
   const fingerprint = (secret: string): string => createHmac("sha256", key).update(secret).digest("base64");
-  const queries = createBudget({
-    perCaller: rates.queries,
-    total: rates.queriesTotal,
-    refused: () => refused("queries"),
-    perCallerMessage: `You have ${rates.queries} queries running and more waiting; wait for some to finish`,
-    totalMessage: "Too many queries are running; try again shortly",
-    ...WAITING,
-  });
-  const answers = createBudget({
-    perCaller: (rates.answers_mb * MB) / 2,
-    total: rates.answers_mb * MB,
-    refused: () => refused("answers"),
-    perCallerMessage:
-      "Your responses in progress take too much memory; read them, or request fewer or smaller ones at a time",
-    totalMessage: "The responses in progress take too much memory; try again shortly",
-    ...WAITING,
-  });
-
-  const exports = createBudget({
-    perCaller: rates.answers_mb * MB * EXPORTS_SHARE_OF_CALLER,
-    total: rates.answers_mb * MB * EXPORTS_SHARE,
-    refused: () => refused("answers"),
-    perCallerMessage: "Your exports in progress take too much memory; wait for them to end",
-    totalMessage: "Too many exports are in progress; try again shortly",
-    ...WAITING,
-  });
+  const { queries, answers, exports } = createBudgets(rates, refused);
 
   function requireTokens(wait_s: number, reason: Refusal, message: string): void {
     if (wait_s === 0) return;
@@ -202,19 +182,14 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: Math.ceil(wait_s) });
   }
 
-  const tooManyFromAddress = "Too many requests from your address; send fewer per second";
-  const tooManyByCaller = "Too many requests with these credentials; send fewer per second";
-  const tooManyGuesses =
-    "Too many wrong passwords or keys from your address or for this account; wait before you try again";
-
   function countCaller(caller: string): void {
-    requireTokens(callers.take(caller), "caller", tooManyByCaller);
+    requireTokens(callers.take(caller), "caller", TOO_MANY_BY_CALLER);
   }
 
   return {
     enter(request) {
       const address = addressOf(request);
-      requireTokens(addresses.take(address), "address", tooManyFromAddress);
+      requireTokens(addresses.take(address), "address", TOO_MANY_FROM_ADDRESS);
       return address;
     },
     peerOf: (sender, address) => ({ address, connection: connectionOf(sender) }),
@@ -223,7 +198,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
       pair: fingerprint(JSON.stringify([account, password])),
     }),
     beforePair(peer, pair) {
-      requireTokens(guesses.pairWait_s(peer, pair), "failures", tooManyGuesses);
+      requireTokens(guesses.pairWait_s(peer, pair), "failures", TOO_MANY_GUESSES);
     },
     isKnown: (peer, { account }) => guesses.isKnown(peer, account),
     wrongPair(peer, pair) {
@@ -240,7 +215,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     countCaller,
     notePassword: ({ pair }) => guesses.notePassword(pair),
     beforeKey(peer, secret, idOf) {
-      requireTokens(guesses.keyWait_s(peer, secret, idOf), "failures", tooManyGuesses);
+      requireTokens(guesses.keyWait_s(peer, secret, idOf), "failures", TOO_MANY_GUESSES);
     },
     wrongKey(peer, secret) {
       guesses.wrongKey(peer, secret, fingerprint(secret));
@@ -277,5 +252,40 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     reserveResponse: (caller, size_bytes, gone) => answers.take(caller, size_bytes, gone),
     reserveExport: (caller, size_bytes, gone) => exports.take(caller, size_bytes, gone),
     answers,
+  };
+}
+
+/** Creates the budgets of queries, and of the memory of responses and of exports. */
+function createBudgets(
+  rates: Rates,
+  refused: (reason: Refusal) => void,
+): Readonly<Record<"queries" | "answers" | "exports", Budget>> {
+  const answers_bytes = rates.answers_mb * MB;
+  return {
+    queries: new Budget({
+      perCaller: rates.queries,
+      total: rates.queriesTotal,
+      refused: () => refused("queries"),
+      perCallerMessage: `You have ${rates.queries} queries running and more waiting; wait for some to finish`,
+      totalMessage: "Too many queries are running; try again shortly",
+      ...WAITING,
+    }),
+    answers: new Budget({
+      perCaller: answers_bytes / 2,
+      total: answers_bytes,
+      refused: () => refused("answers"),
+      perCallerMessage:
+        "Your responses in progress take too much memory; read them, or request fewer or smaller ones at a time",
+      totalMessage: "The responses in progress take too much memory; try again shortly",
+      ...WAITING,
+    }),
+    exports: new Budget({
+      perCaller: answers_bytes * EXPORTS_SHARE_OF_CALLER,
+      total: answers_bytes * EXPORTS_SHARE,
+      refused: () => refused("answers"),
+      perCallerMessage: "Your exports in progress take too much memory; wait for them to end",
+      totalMessage: "Too many exports are in progress; try again shortly",
+      ...WAITING,
+    }),
   };
 }
