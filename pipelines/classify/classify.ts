@@ -4,8 +4,7 @@ import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import type { Classifiable } from "../../src/store/store.ts";
 import type { Transform } from "../stage.ts";
 import { classByLoop } from "./loop.ts";
-import { createMatchers } from "./matchers.ts";
-import type { Matchers } from "./matchers.ts";
+import { Matchers } from "./matchers.ts";
 
 type Filters = Pick<Catalog, "log" | "classFilters" | "ownerOf">;
 
@@ -32,7 +31,7 @@ export function createClassify({ catalog }: { readonly catalog: Filters }): Tran
  */
 export function createClassifier(
   catalog: Filters,
-  matchers: Matchers = createMatchers(),
+  matchers = new Matchers(),
 ): (event: Classifiable) => string | null | Promise<string | null> {
   const withoutMatcher = async (event: Classifiable, filters: readonly ClassFilter[]): Promise<string | null> => {
     matchers.missed({ log: event.log, owner: ownerOf(event.log), filters });

@@ -3,8 +3,6 @@ import { fold, wellFormed } from "../../src/events/text.ts";
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import { NO_VALUE, compileAutomaton } from "./automaton.ts";
 import type { Automaton, Pattern } from "./automaton.ts";
-import { compileNames, mapNames } from "./names.ts";
-import type { Names } from "./names.ts";
 import { createScan, foldedOf, setText } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { endStepAfter, finish, forEachOf, groupInSteps, sortInSteps } from "./steps.ts";
@@ -43,7 +41,6 @@ export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher>
   const index = yield* indexGroups(ranked, sets);
   const automaton = yield* compileAutomaton(sets);
   const untagged = index.get("");
-  const tagged = yield* compileNames(index);
   const hasTags = index.size > (untagged === undefined ? 0 : 1);
   /** Candidate filters of the current event. All events share the array to save allocations. */
   const candidates: TextFilters[] = [];
@@ -58,13 +55,13 @@ export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher>
     if (typeof members === "number") return Math.min(bound, members);
     candidates[count++] = members;
     const best = Math.min(bound, members.plain);
-    return members.bySource === null ? best : collect(members.bySource.find(event.source), event, best);
+    return members.bySource === null ? best : collect(findByName(members.bySource, event.source), event, best);
   }
 
   return (event) => {
     count = 0;
     let best = collect(untagged, event, NO_VALUE);
-    if (hasTags) for (const tag of event.tags) best = collect(tagged.find(tag), event, best);
+    if (hasTags) for (const tag of event.tags) best = collect(findByName(index, tag), event, best);
     let hasTexts = false;
     for (let i = 0; i < count; i++) {
       const members = candidates[i]!;
@@ -115,7 +112,7 @@ type TextFilters = {
    * For filters with a tag and no source, or with neither: filters with the same tag and a source,
    * by source.
    */
-  readonly bySource: Names<Members> | null;
+  readonly bySource: ReadonlyMap<string, Members> | null;
 };
 
 /** Filters with the same tag and source that test text or link. */
@@ -186,6 +183,14 @@ function searchGroup(automaton: Automaton, { texts, halves, links, leastPair }: 
     : walkPairs(halves, textIds, links, linkIds, best);
 }
 
+/** Tries the name as it is first: most names are folded already. */
+function findByName(byName: ReadonlyMap<string, Members>, name: string): Members | undefined {
+  const members = byName.get(name);
+  if (members !== undefined) return members;
+  const folded = fold(name);
+  return folded === name ? undefined : byName.get(folded);
+}
+
 /** Searches one field, with the parameters and result of {@link Automaton.search}. */
 function searchSide(automaton: Automaton, side: Side, text: Scan, bound: number, ids: number[] | null): number {
   let best = side.pass === null ? bound : side.pass.search(text, bound, ids);
@@ -251,7 +256,7 @@ function* indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Steps<
     bySource.delete("");
     const membersOf = new Map<string, Members>();
     for (const [source, own] of bySource) membersOf.set(source, yield* toMembers(own, null, sets));
-    index.set(tag, yield* toMembers(any, yield* sourcesOf(membersOf), sets));
+    index.set(tag, yield* toMembers(any, membersOf.size === 0 ? null : membersOf, sets));
     handled += members.length;
     if (handled < STEP_FILTERS) continue;
     handled = 0;
@@ -262,12 +267,6 @@ function* indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Steps<
 
 /** Number of filters handled in one step. */
 const STEP_FILTERS = 128;
-
-function* sourcesOf(bySource: ReadonlyMap<string, Members>): Steps<TextFilters["bySource"]> {
-  if (bySource.size === 0) return null;
-  // A hash table is not worthwhile for so few sources.
-  return bySource.size <= FEW ? mapNames(bySource) : yield* compileNames(bySource);
-}
 
 type Folded = {
   readonly rank: number;

@@ -1,7 +1,6 @@
 import { isAscii } from "../../src/events/ascii.ts";
 import { NO_VALUE } from "./automaton.ts";
 import type { Pattern } from "./automaton.ts";
-import { foldFour, MIX } from "./four-bytes.ts";
 import { createScan, encode, foldedOf, setText } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { endStepAfter, forEachOf } from "./steps.ts";
@@ -25,6 +24,8 @@ export type WindowHash = {
   search(text: Scan, bound: number, ids: number[] | null): number;
 };
 
+/** Odd multiplier for hashing four bytes, from the golden ratio (Knuth). */
+const MIX = 0x9e3779b1;
 /** Number of patterns up to which a search one by one is as fast and takes less memory. */
 export const FEW = 4;
 /**
@@ -371,4 +372,13 @@ function isSame(text: DataView, start: number, pattern: DataView, from: number, 
 
 function next(slot: number, slots: Int32Array): number {
   return (slot + 1) & (slots.length - 1);
+}
+
+/**
+ * Folds four ASCII bytes at once. Adding the distances from A and from beyond Z to 0x80 marks the
+ * bytes from A to Z in their eighth bits; these bytes get the bit of lower case.
+ */
+function foldFour(bytes: number): number {
+  const capitals = ((bytes + 0x3f3f3f3f) ^ (bytes + 0x25252525)) & 0x80808080;
+  return bytes | (capitals >>> 2);
 }

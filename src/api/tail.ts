@@ -4,8 +4,7 @@ import { LoggiaError } from "../errors.ts";
 import type { EventRow, LogKey } from "../events/event.ts";
 import { firstIdAt, parseEventId } from "../events/id.ts";
 import type { EventId } from "../events/id.ts";
-import { createBudget } from "../ratelimit/budget.ts";
-import type { Budget } from "../ratelimit/budget.ts";
+import { Budget } from "../ratelimit/budget.ts";
 import { parseAccept } from "../http/formats.ts";
 import type { Reader, Streamed } from "../http/streamed.ts";
 import { queryFault } from "../query/fault.ts";
@@ -51,7 +50,7 @@ const WATERMARK_WAIT_MS = 10_000;
 
 /** Creates the budget of open tails, for all requests of a process. */
 export function createTailBudget(): Budget {
-  return createBudget({
+  return new Budget({
     ...TAILS,
     perCallerMessage: `You have ${TAILS.perCaller} tails open; close one before you open another`,
     totalMessage: "Too many tails are open; try again later",

@@ -8,6 +8,8 @@ import type {
   AccountEntity,
   ApiKeyEntity,
   ClassEntity,
+  HookEntity,
+  HooksEntity,
   LogEntity,
   OptionsEntity,
   SavedQueriesEntity,
@@ -15,6 +17,7 @@ import type {
 } from "./model.ts";
 
 const NO_FILTERS: readonly ClassFilter[] = Object.freeze([]);
+const NO_HOOKS: readonly HookEntity[] = Object.freeze([]);
 const NO_LOGS: readonly Log[] = Object.freeze([]);
 
 /** Accounts by their permanent id. */
@@ -198,6 +201,20 @@ export function createSavedQueryIndex() {
     },
     ofLog: (log: LogKey): readonly SavedQueriesEntity[] => [...(byLog.get(log)?.values() ?? [])],
     ofUser: (user: UserId): readonly SavedQueriesEntity[] => [...(byUser.get(user)?.values() ?? [])],
+  };
+}
+
+/** Hooks by log. */
+export function createHookIndex() {
+  const byLog = new Map<LogKey, readonly HookEntity[]>();
+  return {
+    add({ log, hooks }: HooksEntity): void {
+      byLog.set(log, hooks);
+    },
+    drop({ log }: HooksEntity): void {
+      byLog.delete(log);
+    },
+    ofLog: (log: LogKey): readonly HookEntity[] => byLog.get(log) ?? NO_HOOKS,
   };
 }
 

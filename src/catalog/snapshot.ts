@@ -6,6 +6,7 @@ import type { Document, Version } from "./documents/documents.ts";
 import {
   createAccountIndex,
   createClassIndex,
+  createHookIndex,
   createLogIndex,
   createOptionsIndex,
   createSavedQueryIndex,
@@ -17,6 +18,7 @@ import type {
   Addition,
   Entity,
   HookEntity,
+  LogEntity,
   OptionsEntity,
   SavedQueriesEntity,
   SessionsEntity,
@@ -68,7 +70,6 @@ export type Snapshot = {
   sessionByTicket(hash: string): OwnedSession | null;
 };
 
-const NO_HOOKS: readonly HookEntity[] = Object.freeze([]);
 const NO_OPTIONS: ClassOptions = Object.freeze({ alert: false, notify: false, hide: false });
 
 export function createSnapshot(): Snapshot {
@@ -78,7 +79,7 @@ export function createSnapshot(): Snapshot {
   const classes = createClassIndex();
   const options = createOptionsIndex();
   const savedQueries = createSavedQueryIndex();
-  const hooks = new Map<LogKey, readonly HookEntity[]>();
+  const hooks = createHookIndex();
   const sessions = createSessionIndex();
 
   const take = (entity: Entity, sign: "add" | "drop"): void => {
@@ -101,8 +102,7 @@ export function createSnapshot(): Snapshot {
         savedQueries[sign](entity);
         break;
       case "hooks":
-        if (sign === "add") hooks.set(entity.log, entity.hooks);
-        else hooks.delete(entity.log);
+        hooks[sign](entity);
         break;
       case "sessions":
         sessions[sign](entity);
@@ -148,32 +148,8 @@ export function createSnapshot(): Snapshot {
     roleOf: logs.roleOf,
     namesOrigin: logs.namesOrigin,
     ownerOf: logs.ownerOf,
-    countOwned(owner) {
-      const counts = { logs: 0, apiKeys: 0, classFilters: 0, shares: 0 };
-      for (const { key, apiKeys, shares } of logs.ownedBy(owner)) {
-        counts.logs += 1;
-        counts.apiKeys += apiKeys.length;
-        counts.shares += shares.length;
-        counts.classFilters += classes.count(key);
-      }
-      return counts;
-    },
-    has({ kind, id }) {
-      const [log = "", name = ""] = id.split("/");
-      const entity = logs.entity(log as LogKey);
-      switch (kind) {
-        case "logs":
-          return entity !== null;
-        case "apiKeys":
-          return entity?.apiKeys.some((apiKey) => apiKey.id === name) ?? false;
-        case "shares":
-          return entity?.shares.some(({ user }) => user === name) ?? false;
-        case "classFilters":
-          return classes.find(log as LogKey, name) !== null;
-        default:
-          return kind satisfies never;
-      }
-    },
+    countOwned: (owner) => countOwned(logs.ownedBy(owner), (key) => classes.count(key)),
+    has: (addition) => hasAddition(addition, logs.entity, classes.find),
     grant: logs.grant,
     classFilters: classes.all,
     classFilterCount: classes.count,
@@ -189,10 +165,45 @@ export function createSnapshot(): Snapshot {
         .sort(),
     savedQueriesOfLog: savedQueries.ofLog,
     savedQueriesOfUser: savedQueries.ofUser,
-    hooks: (log) => hooks.get(log) ?? NO_HOOKS,
+    hooks: hooks.ofLog,
     sessionsOf: sessions.ofUser,
     sessions: sessions.all,
     sessionByHash: sessions.byHash,
     sessionByTicket: sessions.byTicket,
   };
+}
+
+function countOwned(
+  owned: Iterable<Pick<LogEntity, "key" | "apiKeys" | "shares">>,
+  classCount: (log: LogKey) => number,
+): AccountLimits {
+  const counts = { logs: 0, apiKeys: 0, classFilters: 0, shares: 0 };
+  for (const { key, apiKeys, shares } of owned) {
+    counts.logs += 1;
+    counts.apiKeys += apiKeys.length;
+    counts.shares += shares.length;
+    counts.classFilters += classCount(key);
+  }
+  return counts;
+}
+
+function hasAddition(
+  { kind, id }: Addition,
+  findLog: (key: LogKey) => LogEntity | null,
+  findClass: (log: LogKey, key: string) => unknown,
+): boolean {
+  const [key = "", name = ""] = id.split("/");
+  const log = findLog(key as LogKey);
+  switch (kind) {
+    case "logs":
+      return log !== null;
+    case "apiKeys":
+      return log?.apiKeys.some((apiKey) => apiKey.id === name) ?? false;
+    case "shares":
+      return log?.shares.some(({ user }) => user === name) ?? false;
+    case "classFilters":
+      return findClass(key as LogKey, name) !== null;
+    default:
+      return kind satisfies never;
+  }
 }

@@ -82,8 +82,7 @@ type Replay = Job &
   Record<"records" | "events" | "visits" | "expired" | "refused", number> & {
     readonly started: string;
     readonly ended: string | null;
-    /** Absent from services of an earlier release. */
-    readonly oldest?: string | null;
+    readonly oldest: string | null;
     readonly rebuild: Built | null;
   };
 type Backup = Job & { readonly to: string; readonly files: readonly { name: string; size_bytes: number }[] };
@@ -104,7 +103,7 @@ function showReplay(replay: Replay): string {
   return `${rebuild.stage}: ${rebuild.rebuilt} rebuilt, ${rebuild.compared} of the old store compared`;
 }
 
-function showRead({ records, events, visits, expired, refused, oldest = null }: Replay): string {
+function showRead({ records, events, visits, expired, refused, oldest }: Replay): string {
   const reach = oldest === null ? "" : ` from ${showMoment(oldest)} on`;
   return (
     `read ${records} records${reach}: ${events} events and ${visits} visits, ` +

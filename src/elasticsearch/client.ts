@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 
 import { certificateFault, ClientGone, LoggiaError } from "../errors.ts";
 import { AnswerSerializer, parsed } from "./long-answer.ts";
-import { monitorNodes } from "./node-monitor.ts";
+import { NodeMonitor } from "./node-monitor.ts";
 import { SearchSeats } from "./search-seats.ts";
 import { type ApiMajor, headersOfApi, isRefusedApi, readVersion } from "./version.ts";
 
@@ -49,7 +49,7 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
     Serializer: AnswerSerializer,
   });
   const failsFast = (path: string): boolean => !path.endsWith("/_bulk") && context.getStore()?.failsFast !== false;
-  const nodeMonitor = monitorNodes(client, failsFast, unresponsiveAfter_ms);
+  const nodeMonitor = new NodeMonitor(client, failsFast, unresponsiveAfter_ms);
   // All requests of the client pass through this function, whichever method sends them.
   const send = inApiOf(client, log);
   const seats = new SearchSeats((path, filter) =>

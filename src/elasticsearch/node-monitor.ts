@@ -28,13 +28,6 @@ type Node = {
   isProbed: boolean;
 };
 
-export type NodeMonitor = {
-  /** @throws LoggiaError `store_unavailable` if no node has responded for `after_ms` */
-  requireResponsiveNode(): void;
-  /** Whether a node has responded, if only to a probe, since a time of `performance.now`. */
-  hasRespondedSince(time_ms: number): boolean;
-};
-
 /**
  * Distinguishes nodes that respond slowly from nodes that do not respond at all. While requests are
  * pending, all nodes are probed. A node that responds to nothing for `after_ms`, probes included,
@@ -42,25 +35,47 @@ export type NodeMonitor = {
  *
  * The time without a response is counted in ticks of a timer, so that a delay of this process's
  * own event loop does not count.
- *
- * @param failsFast whether a request sent now fails on an unresponsive node; otherwise it waits
- * until its own timeout
- * @param after_ms time without a response after which a node is unresponsive
  */
-export function monitorNodes(
-  { connectionPool: pool }: Client,
-  failsFast: (path: string) => boolean,
-  after_ms: number,
-): NodeMonitor {
-  // The first tick may follow a request immediately, so it does not count.
-  const unresponsiveTicks = after_ms / TICK_MS + 1;
-  const isUnresponsive = ({ ticks }: Node): boolean => ticks >= unresponsiveTicks;
-  const silence = `has not responded for ${after_ms / 1000} s`;
-  const nodes: Node[] = pool.connections.map((connection) => {
-    const send = connection.request.bind(connection) as unknown as Send;
-    return {
+export class NodeMonitor {
+  readonly #pool: Pool;
+  readonly #nodes: readonly Node[];
+  readonly #failsFast: (path: string) => boolean;
+  readonly #unresponsiveTicks: number;
+  /** Error message. */
+  readonly #silence: string;
+  #timer: NodeJS.Timeout | null = null;
+
+  /**
+   * Replaces the way in which the client's connections send.
+   * @param failsFast whether a request sent now fails on an unresponsive node; otherwise it waits
+   *   until its own timeout
+   * @param after_ms time without a response after which a node is unresponsive
+   */
+  constructor({ connectionPool }: Client, failsFast: (path: string) => boolean, after_ms: number) {
+    this.#pool = connectionPool;
+    this.#failsFast = failsFast;
+    // The first tick may follow a request immediately, so it does not count.
+    this.#unresponsiveTicks = after_ms / TICK_MS + 1;
+    this.#silence = `has not responded for ${after_ms / 1000} s`;
+    this.#nodes = connectionPool.connections.map((connection) => this.#watch(connection));
+  }
+
+  /** @throws LoggiaError `store_unavailable` if no node has responded for `after_ms` */
+  requireResponsiveNode(): void {
+    if (!this.#nodes.every((node) => this.#isUnresponsive(node))) return;
+    const names = this.#nodes.map(({ connection }) => connection.url.origin).join(", ");
+    throw new LoggiaError("store_unavailable", `Elasticsearch at ${names} ${this.#silence}`);
+  }
+
+  /** Whether a node has responded, if only to a probe, since a time of `performance.now`. */
+  hasRespondedSince(time_ms: number): boolean {
+    return this.#nodes.some(({ responded_ms }) => responded_ms > time_ms);
+  }
+
+  #watch(connection: Connection): Node {
+    const node: Node = {
       connection,
-      send,
+      send: connection.request.bind(connection) as unknown as Send,
       aborts: new Set(),
       waiting: 0,
       hasResponded: false,
@@ -68,22 +83,35 @@ export function monitorNodes(
       ticks: 0,
       isProbed: false,
     };
-  });
-  let timer: NodeJS.Timeout | null = null;
+    const request = async (params: { readonly path: string }, options: Options): Promise<unknown> => {
+      this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
+      const response = this.#failsFast(params.path)
+        ? await this.#sendFailFast(node, params, options)
+        : await sendAndWait(node, params, options);
+      this.#recordResponse(node);
+      return response;
+    };
+    (connection as unknown as { request: typeof request }).request = request;
+    return node;
+  }
 
-  function recordResponse(node: Node): void {
-    if (isUnresponsive(node)) pool.markAlive(node.connection);
+  #isUnresponsive({ ticks }: Node): boolean {
+    return ticks >= this.#unresponsiveTicks;
+  }
+
+  #recordResponse(node: Node): void {
+    if (this.#isUnresponsive(node)) this.#pool.markAlive(node.connection);
     node.hasResponded = true;
     node.responded_ms = performance.now();
     node.ticks = 0;
   }
 
-  async function probe(node: Node): Promise<void> {
+  async #probe(node: Node): Promise<void> {
     if (node.isProbed) return;
     node.isProbed = true;
     try {
       await node.send(...PROBE);
-      recordResponse(node);
+      this.#recordResponse(node);
     } catch {
       // The next tick counts the missing response.
     } finally {
@@ -91,40 +119,34 @@ export function monitorNodes(
     }
   }
 
-  function tick(): void {
-    const isSuspect = nodes.some((node) => node.ticks > 0 || (!node.hasResponded && hasPending(node)));
-    if (!isSuspect && !nodes.some(hasPending)) {
-      clearInterval(timer!);
-      timer = null;
+  #tick(): void {
+    const isSuspect = this.#nodes.some((node) => node.ticks > 0 || (!node.hasResponded && hasPending(node)));
+    if (!isSuspect && !this.#nodes.some(hasPending)) {
+      clearInterval(this.#timer!);
+      this.#timer = null;
     }
-    for (const node of nodes) {
+    for (const node of this.#nodes) {
       if (isSuspect && !node.hasResponded) {
         node.ticks += 1;
-        void probe(node);
+        void this.#probe(node);
       }
       node.hasResponded = false;
     }
-    for (const { aborts } of nodes.filter(isUnresponsive)) for (const abort of aborts) abort();
+    for (const node of this.#nodes) if (this.#isUnresponsive(node)) for (const abort of node.aborts) abort();
   }
 
   /**
    * A ConnectionError makes the client retry on another node. If no node responds, a retry would
    * only add a delay.
    */
-  const noResponse = (): Error =>
-    nodes.every(isUnresponsive) ? new errors.RequestAbortedError(silence) : new errors.ConnectionError(silence);
-
-  async function sendAndWait(node: Node, params: object, options: Options): Promise<unknown> {
-    node.waiting += 1;
-    try {
-      return await node.send(params, options);
-    } finally {
-      node.waiting -= 1;
-    }
+  #noResponse(): Error {
+    return this.#nodes.every((node) => this.#isUnresponsive(node))
+      ? new errors.RequestAbortedError(this.#silence)
+      : new errors.ConnectionError(this.#silence);
   }
 
-  async function sendFailFast(node: Node, params: object, options: Options): Promise<unknown> {
-    if (isUnresponsive(node)) throw noResponse();
+  async #sendFailFast(node: Node, params: object, options: Options): Promise<unknown> {
+    if (this.#isUnresponsive(node)) throw this.#noResponse();
     const controller = new AbortController();
     let isNodeUnresponsive = false;
     const abort = (): void => {
@@ -137,32 +159,21 @@ export function monitorNodes(
     try {
       return await node.send(params, { ...options, signal: controller.signal });
     } catch (error) {
-      throw isNodeUnresponsive ? noResponse() : error;
+      throw isNodeUnresponsive ? this.#noResponse() : error;
     } finally {
       node.aborts.delete(abort);
       options.signal?.removeEventListener("abort", forwardAbort);
     }
   }
+}
 
-  for (const node of nodes) {
-    const request = async (params: { readonly path: string }, options: Options): Promise<unknown> => {
-      timer ??= setInterval(tick, TICK_MS).unref();
-      const send = failsFast(params.path) ? sendFailFast : sendAndWait;
-      const response = await send(node, params, options);
-      recordResponse(node);
-      return response;
-    };
-    (node.connection as unknown as { request: typeof request }).request = request;
+async function sendAndWait(node: Node, params: object, options: Options): Promise<unknown> {
+  node.waiting += 1;
+  try {
+    return await node.send(params, options);
+  } finally {
+    node.waiting -= 1;
   }
-
-  return {
-    requireResponsiveNode() {
-      if (!nodes.every(isUnresponsive)) return;
-      const names = nodes.map(({ connection }) => connection.url.origin).join(", ");
-      throw new LoggiaError("store_unavailable", `Elasticsearch at ${names} ${silence}`);
-    },
-    hasRespondedSince: (time_ms) => nodes.some(({ responded_ms }) => responded_ms > time_ms),
-  };
 }
 
 /** The request of a probe. Any response counts: not every node serves this path. */

@@ -13,9 +13,8 @@ import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
 import type { Settings } from "../settings.ts";
 import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
-import { BATCHES, CLOCK, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS, WATERMARKS } from "./engines.ts";
+import { CLOCK, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS, WATERMARKS } from "./engines.ts";
 import type { Engines } from "./engines.ts";
-import { indexExists } from "./existing.ts";
 
 /** Opens Kafka and Elasticsearch. @throws LoggiaError that names the one that can't be reached */
 export async function openCluster(
@@ -58,7 +57,7 @@ export async function openCluster(
     ports: { bus, catalog, store },
     clock,
     notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
-    batches: async () => ((await indexExists(client, `${namespace}-${BATCHES}`)) ? await open(BATCHES) : null),
+    batches: null,
     watermarks: () => open(WATERMARKS),
     reclassifications: closing.use(await open(RECLASSIFICATIONS)),
     marks,

@@ -17,11 +17,8 @@ export type Engines = {
   readonly clock: PersistentClock;
   /** State of the notifier; null if this process sends no mail. */
   readonly notifications: Documents | null;
-  /**
-   * Opens the idempotency store of the posting processes. On a cluster it holds only the keys of
-   * earlier releases; null if there are none.
-   */
-  readonly batches: () => Promise<Documents | null>;
+  /** Opens the store of idempotency keys; null on a cluster, which has them on the bus. */
+  readonly batches: (() => Promise<Documents>) | null;
   /**
    * Opens the watermarks of posting processes; null if one process accepts and indexes events in
    * one order.

@@ -38,7 +38,7 @@ export async function clientOfExisting(
 }
 
 /** @throws LoggiaError `store_unavailable` */
-export async function indexExists(client: Client, index: string): Promise<boolean> {
+async function indexExists(client: Client, index: string): Promise<boolean> {
   const { translateElasticsearchError } = await import("../elasticsearch/client.ts");
   return await client.indices.exists({ index }).catch((error: unknown) => {
     throw translateElasticsearchError(error);

@@ -18,26 +18,6 @@ export type BudgetOptions = {
   readonly refused?: () => void;
 };
 
-/** A concurrency budget with a limit for each caller and one for all callers. */
-export type Budget = {
-  /**
-   * Takes an amount once there is room, first come, first served. Requests of a caller who has used
-   * up their own share do not delay other callers. An amount above one caller's share counts as
-   * the share.
-   * @param gone fires when the client has disconnected; ends the wait
-   * @throws LoggiaError `too_many_requests` because of the caller's own use; `overloaded` because
-   *   of the use of all callers; {@link ClientGone}
-   */
-  take(caller: string, amount: number, gone?: AbortSignal): Promise<Reservation>;
-  /**
-   * Runs `work` while holding an amount of 1.
-   * @throws LoggiaError as {@link Budget.take} does
-   */
-  run<T>(caller: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T>;
-  readonly running: number;
-  readonly waiting: number;
-};
-
 /** An amount taken from a budget. */
 export type Reservation = {
   /**
@@ -49,129 +29,155 @@ export type Reservation = {
   release(): void;
 };
 
+/** What one caller holds and waits for. */
 type Share = { running: number; waiting: number };
 type Waiting = { readonly share: Share; readonly amount: number; readonly start: () => void };
 
-export function createBudget(options: BudgetOptions): Budget {
-  const { perCaller, total, waitingPerCaller, waitingTotal, wait_ms } = options;
-  const shares = new Map<string, Share>();
-  const queue = new Set<Waiting>();
-  let running = 0;
+/** A concurrency budget with a limit for each caller and one for all callers. */
+export class Budget {
+  readonly #options: BudgetOptions;
+  readonly #shares = new Map<string, Share>();
+  readonly #queue = new Set<Waiting>();
+  #running = 0;
 
-  const fits = (share: Share, amount: number): boolean => share.running + amount <= perCaller;
-  const hasRoom = (share: Share, amount: number): boolean => running + amount <= total && fits(share, amount);
-  /** Whether waiting requests go first, so that smaller ones cannot overtake them forever. */
-  const othersAreFirst = (): boolean => [...queue].some(({ share, amount }) => fits(share, amount));
-
-  function refuse(share: Share, amount: number): LoggiaError {
-    if (fits(share, amount)) return new LoggiaError("overloaded", options.totalMessage);
-    options.refused?.();
-    return new LoggiaError("too_many_requests", options.perCallerMessage);
+  constructor(options: BudgetOptions) {
+    this.#options = options;
   }
 
-  function waitForRoom(share: Share, amount: number, gone?: AbortSignal): Promise<void> {
-    if (gone?.aborted === true) return Promise.reject(new ClientGone());
-    if (share.waiting >= waitingPerCaller || queue.size >= waitingTotal) return Promise.reject(refuse(share, amount));
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const leave = (): void => {
-      clearTimeout(timer);
-      gone?.removeEventListener("abort", giveUp);
-      queue.delete(waiting);
-      share.waiting -= 1;
-    };
-    const waiting: Waiting = {
-      share,
-      amount,
-      start() {
-        leave();
-        change(share, amount);
-        resolve();
-      },
-    };
-    const end = (why: () => LoggiaError): void => {
-      leave();
-      reject(why());
-      startWaiting();
-    };
-    const giveUp = (): void => end(() => new ClientGone());
-    gone?.addEventListener("abort", giveUp, { once: true });
-    const timer = setTimeout(() => end(() => refuse(share, amount)), wait_ms);
-    share.waiting += 1;
-    queue.add(waiting);
-    return promise;
+  get running(): number {
+    return this.#running;
   }
 
-  function change(share: Share, by: number): void {
-    running += by;
-    share.running += by;
+  get waiting(): number {
+    return this.#queue.size;
   }
 
-  function startWaiting(): void {
-    for (const waiting of queue) {
-      if (!fits(waiting.share, waiting.amount)) continue;
-      if (!hasRoom(waiting.share, waiting.amount)) return;
-      waiting.start();
-    }
-  }
-
-  function createReservation(caller: string, share: Share, amount: number): Reservation {
-    let held = amount;
-    const set = (to: number): void => {
-      const freed = to < held;
-      change(share, to - held);
-      held = to;
-      if (freed) startWaiting();
-    };
-    let released = false;
-    return {
-      resize(wanted) {
-        if (released) return;
-        const to = Math.min(wanted, perCaller);
-        if (to > held && !hasRoom(share, to - held)) throw refuse(share, to - held);
-        set(to);
-      },
-      release() {
-        if (released) return;
-        released = true;
-        set(0);
-        forget(caller, share);
-      },
-    };
-  }
-
-  function forget(caller: string, share: Share): void {
-    if (share.running === 0 && share.waiting === 0 && shares.get(caller) === share) shares.delete(caller);
-  }
-
-  async function take(caller: string, wanted: number, gone?: AbortSignal): Promise<Reservation> {
-    const amount = Math.min(wanted, perCaller);
-    let share = shares.get(caller);
-    if (share === undefined) shares.set(caller, (share = { running: 0, waiting: 0 }));
+  /**
+   * Takes an amount once there is room, first come, first served. Requests of a caller who has used
+   * up their own share do not delay other callers. An amount above one caller's share counts as
+   * the share.
+   * @param gone fires when the client has disconnected; ends the wait
+   * @throws LoggiaError `too_many_requests` because of the caller's own use; `overloaded` because
+   *   of the use of all callers; {@link ClientGone}
+   */
+  async take(caller: string, wanted: number, gone?: AbortSignal): Promise<Reservation> {
+    const amount = Math.min(wanted, this.#options.perCaller);
+    let share = this.#shares.get(caller);
+    if (share === undefined) this.#shares.set(caller, (share = { running: 0, waiting: 0 }));
     try {
-      if (hasRoom(share, amount) && !othersAreFirst()) change(share, amount);
-      else await waitForRoom(share, amount, gone);
-      return createReservation(caller, share, amount);
+      if (this.#hasRoom(share, amount) && !this.#othersAreFirst()) this.#change(share, amount);
+      else await this.#waitForRoom(share, amount, gone);
+      return this.#createReservation(caller, share, amount);
     } catch (error) {
-      forget(caller, share);
+      this.#forget(caller, share);
       throw error;
     }
   }
 
-  return {
-    take,
-    async run(caller, work, gone) {
-      const reservation = await take(caller, 1, gone);
-      try {
-        return await work();
-      } finally {
-        reservation.release();
-      }
-    },
-    get running() {
-      return running;
-    },
-    get waiting() {
-      return queue.size;
-    },
-  };
+  /**
+   * Runs `work` while holding an amount of 1.
+   * @throws LoggiaError as {@link Budget.take} does
+   */
+  async run<T>(caller: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
+    const reservation = await this.take(caller, 1, gone);
+    try {
+      return await work();
+    } finally {
+      reservation.release();
+    }
+  }
+
+  #fits(share: Share, amount: number): boolean {
+    return share.running + amount <= this.#options.perCaller;
+  }
+
+  #hasRoom(share: Share, amount: number): boolean {
+    return this.#running + amount <= this.#options.total && this.#fits(share, amount);
+  }
+
+  /** Whether waiting requests go first, so that smaller ones cannot overtake them forever. */
+  #othersAreFirst(): boolean {
+    return [...this.#queue].some(({ share, amount }) => this.#fits(share, amount));
+  }
+
+  #refuse(share: Share, amount: number): LoggiaError {
+    if (this.#fits(share, amount)) return new LoggiaError("overloaded", this.#options.totalMessage);
+    this.#options.refused?.();
+    return new LoggiaError("too_many_requests", this.#options.perCallerMessage);
+  }
+
+  #waitForRoom(share: Share, amount: number, gone?: AbortSignal): Promise<void> {
+    const { waitingPerCaller, waitingTotal, wait_ms } = this.#options;
+    if (gone?.aborted === true) return Promise.reject(new ClientGone());
+    if (share.waiting >= waitingPerCaller || this.#queue.size >= waitingTotal) {
+      return Promise.reject(this.#refuse(share, amount));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (): void => {
+      clearTimeout(timer);
+      gone?.removeEventListener("abort", giveUp);
+      this.#queue.delete(waiting);
+      share.waiting -= 1;
+    };
+    const start = (): void => {
+      leave();
+      this.#change(share, amount);
+      resolve();
+    };
+    const waiting: Waiting = { share, amount, start };
+    const end = (why: () => LoggiaError): void => {
+      leave();
+      reject(why());
+      this.#startWaiting();
+    };
+    const giveUp = (): void => end(() => new ClientGone());
+    gone?.addEventListener("abort", giveUp, { once: true });
+    const timer = setTimeout(() => end(() => this.#refuse(share, amount)), wait_ms);
+    share.waiting += 1;
+    this.#queue.add(waiting);
+    return promise;
+  }
+
+  #change(share: Share, by: number): void {
+    this.#running += by;
+    share.running += by;
+  }
+
+  #startWaiting(): void {
+    for (const waiting of this.#queue) {
+      if (!this.#fits(waiting.share, waiting.amount)) continue;
+      if (!this.#hasRoom(waiting.share, waiting.amount)) return;
+      waiting.start();
+    }
+  }
+
+  #createReservation(caller: string, share: Share, amount: number): Reservation {
+    let held = amount;
+    const set = (to: number): void => {
+      const freed = to < held;
+      this.#change(share, to - held);
+      held = to;
+      if (freed) this.#startWaiting();
+    };
+    let released = false;
+    return {
+      resize: (wanted) => {
+        if (released) return;
+        const to = Math.min(wanted, this.#options.perCaller);
+        if (to > held && !this.#hasRoom(share, to - held)) throw this.#refuse(share, to - held);
+        set(to);
+      },
+      release: () => {
+        if (released) return;
+        released = true;
+        set(0);
+        this.#forget(caller, share);
+      },
+    };
+  }
+
+  #forget(caller: string, share: Share): void {
+    const isUnused = share.running === 0 && share.waiting === 0;
+    if (isUnused && this.#shares.get(caller) === share) this.#shares.delete(caller);
+  }
 }

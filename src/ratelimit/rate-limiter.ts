@@ -5,8 +5,8 @@ import { LoggiaError } from "../errors.ts";
 import { createAddressReader } from "./address.ts";
 import type { Sender } from "./address.ts";
 import { createBuckets } from "./buckets.ts";
-import { createBudget } from "./budget.ts";
-import type { Budget, Reservation } from "./budget.ts";
+import { Budget } from "./budget.ts";
+import type { Reservation } from "./budget.ts";
 
 /** Limits for the clients of one process. */
 export type Rates = {
@@ -102,6 +102,9 @@ const MB = 1024 * 1024;
 const EXPORTS_SHARE = 1 / 2;
 const EXPORTS_SHARE_OF_CALLER = 1 / 8;
 
+const TOO_MANY_FROM_ADDRESS = "Too many requests from your address; send fewer per second";
+const TOO_MANY_BY_CALLER = "Too many requests with these credentials; send fewer per second";
+
 export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter {
   const { rates = DEFAULT_RATES, trustedProxies = new BlockList(), refused = () => {} } = options;
   const { now = () => performance.now() } = options;
@@ -109,32 +112,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
   const bucketsOf = (rate_s: number, burst: number) => createBuckets({ rate_s, burst, maxEntries: ENTRIES_MAX, now });
   const addresses = bucketsOf(rates.address, 2 * rates.address);
   const callers = bucketsOf(rates.caller, 2 * rates.caller);
-  const queries = createBudget({
-    perCaller: rates.queries,
-    total: rates.queriesTotal,
-    refused: () => refused("queries"),
-    perCallerMessage: `You have ${rates.queries} queries running and more waiting; wait for some to finish`,
-    totalMessage: "Too many queries are running; try again shortly",
-    ...WAITING,
-  });
-  const answers = createBudget({
-    perCaller: (rates.answers_mb * MB) / 2,
-    total: rates.answers_mb * MB,
-    refused: () => refused("answers"),
-    perCallerMessage:
-      "Your responses in progress take too much memory; read them, or request fewer or smaller ones at a time",
-    totalMessage: "The responses in progress take too much memory; try again shortly",
-    ...WAITING,
-  });
-
-  const exports = createBudget({
-    perCaller: rates.answers_mb * MB * EXPORTS_SHARE_OF_CALLER,
-    total: rates.answers_mb * MB * EXPORTS_SHARE,
-    refused: () => refused("answers"),
-    perCallerMessage: "Your exports in progress take too much memory; wait for them to end",
-    totalMessage: "Too many exports are in progress; try again shortly",
-    ...WAITING,
-  });
+  const { queries, answers, exports } = createBudgets(rates, refused);
 
   function requireTokens(wait_s: number, reason: Refusal, message: string): void {
     if (wait_s === 0) return;
@@ -142,17 +120,14 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: Math.ceil(wait_s) });
   }
 
-  const tooManyFromAddress = "Too many requests from your address; send fewer per second";
-  const tooManyByCaller = "Too many requests with these credentials; send fewer per second";
-
   function countCaller(caller: string): void {
-    requireTokens(callers.take(caller), "caller", tooManyByCaller);
+    requireTokens(callers.take(caller), "caller", TOO_MANY_BY_CALLER);
   }
 
   return {
     enter(request) {
       const address = addressOf(request);
-      requireTokens(addresses.take(address), "address", tooManyFromAddress);
+      requireTokens(addresses.take(address), "address", TOO_MANY_FROM_ADDRESS);
       return address;
     },
     countCaller,
@@ -168,5 +143,40 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
     reserveResponse: (caller, size_bytes, gone) => answers.take(caller, size_bytes, gone),
     reserveExport: (caller, size_bytes, gone) => exports.take(caller, size_bytes, gone),
     answers,
+  };
+}
+
+/** Creates the budgets of queries, and of the memory of responses and of exports. */
+function createBudgets(
+  rates: Rates,
+  refused: (reason: Refusal) => void,
+): Readonly<Record<"queries" | "answers" | "exports", Budget>> {
+  const answers_bytes = rates.answers_mb * MB;
+  return {
+    queries: new Budget({
+      perCaller: rates.queries,
+      total: rates.queriesTotal,
+      refused: () => refused("queries"),
+      perCallerMessage: `You have ${rates.queries} queries running and more waiting; wait for some to finish`,
+      totalMessage: "Too many queries are running; try again shortly",
+      ...WAITING,
+    }),
+    answers: new Budget({
+      perCaller: answers_bytes / 2,
+      total: answers_bytes,
+      refused: () => refused("answers"),
+      perCallerMessage:
+        "Your responses in progress take too much memory; read them, or request fewer or smaller ones at a time",
+      totalMessage: "The responses in progress take too much memory; try again shortly",
+      ...WAITING,
+    }),
+    exports: new Budget({
+      perCaller: answers_bytes * EXPORTS_SHARE_OF_CALLER,
+      total: answers_bytes * EXPORTS_SHARE,
+      refused: () => refused("answers"),
+      perCallerMessage: "Your exports in progress take too much memory; wait for them to end",
+      totalMessage: "Too many exports are in progress; try again shortly",
+      ...WAITING,
+    }),
   };
 }

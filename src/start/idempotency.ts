@@ -6,7 +6,6 @@ import type { Engines } from "../engines/engines.ts";
 import { DocumentReservations } from "../ingest/idempotency/document-reservations.ts";
 import { createIdempotency, type Idempotency } from "../ingest/idempotency/idempotency.ts";
 import { startKeyRemoval } from "../ingest/idempotency/idempotency-store.ts";
-import { EarlierKeys } from "../ingest/idempotency/keys/earlier-keys.ts";
 import { JournalReservations } from "../ingest/idempotency/keys/journal-reservations.ts";
 import { KeyLog } from "../ingest/idempotency/keys/key-log.ts";
 import type { Reservations } from "../ingest/idempotency/reservations.ts";
@@ -35,26 +34,24 @@ export type IdempotencyStart = Pick<Engines, "ports" | "clock" | "batches"> & {
  */
 export async function openIdempotency(start: IdempotencyStart, closing: AsyncDisposableStack): Promise<Idempotency> {
   const { ports, clock, deletions, batches, log } = start;
-  const documents = closing.use(await batches());
-  if (documents !== null) {
-    const keyRemoval = startKeyRemoval(documents, { clock, log });
-    closing.defer(() => keyRemoval.close());
+  const options = { bus: ports.bus, store: ports.store, deletions, now: clock.now };
+  if (batches === null) {
+    const reservations = await openJournal(start, closing);
+    return createIdempotency({ ...options, reservations, settle_ms: APPEND_SETTLE_MS });
   }
-  const stored = documents === null ? null : new DocumentReservations(documents, { log });
-  const isShared = ports.bus.journal !== undefined;
-  const reservations = isShared || stored === null ? await openJournal(start, stored, closing) : stored;
-  const settle_ms = isShared ? APPEND_SETTLE_MS : 0;
-  return createIdempotency({ reservations, bus: ports.bus, store: ports.store, deletions, settle_ms, now: clock.now });
+  const documents = closing.use(await batches());
+  const keyRemoval = startKeyRemoval(documents, { clock, log });
+  closing.defer(() => keyRemoval.close());
+  const reservations = new DocumentReservations(documents, { log });
+  return createIdempotency({ ...options, reservations, settle_ms: 0 });
 }
 
 async function openJournal(
   { ports: { bus }, clock, metrics, postTimes, log }: IdempotencyStart,
-  stored: DocumentReservations | null,
   closing: AsyncDisposableStack,
 ): Promise<Reservations> {
   const keyLog = closing.use(new KeyLog({ keys: bus.journal!("keys"), index: bus.journal!("keys-index"), log }));
   metrics.watchKeys(() => keyLog.counts());
   await Promise.race([keyLog.loaded, sleep(LOAD_WAIT_MS, undefined, { ref: false })]);
-  const earlier = stored === null ? null : new EarlierKeys(stored, { began_ms: () => keyLog.began_ms, now: clock.now });
-  return new JournalReservations({ keyLog, claim_ms: postTimes.append_ms / 2, earlier, now: clock.now });
+  return new JournalReservations({ keyLog, claim_ms: postTimes.append_ms / 2, now: clock.now });
 }

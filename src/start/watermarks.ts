@@ -97,9 +97,9 @@ export async function openPosting(
   const ids = createSteadyClock({ now: clock.now, from: Math.max(from, watermark.floor_ms + 1) });
   return {
     now: ids,
-    follow: ({ firstUnsettled }) =>
+    follow: (coalescer) =>
       watermark.follow(() => {
-        const first = firstUnsettled();
+        const first = coalescer.firstUnsettled();
         return first === null ? ids() : acceptedAt(first);
       }),
   };

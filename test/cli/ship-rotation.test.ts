@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   appendFileSync,
   closeSync,
@@ -8,7 +7,6 @@ import {
   openSync,
   renameSync,
   rmSync,
-  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -353,29 +351,4 @@ test("a writer that goes on at its old offset after its file was truncated leave
   writeSync(file, "5\n", size_bytes + 2);
   await reader.run([path]);
   t.deepEqual(reader.lines, ["1", "2", "3", "4", "5"]);
-});
-
-test("positions of earlier versions are understood", async (t) => {
-  const logs = logsFolder(t);
-  const path = join(logs, "a.log");
-  const reader = new Reader(t);
-  writeFileSync(path, "1\n2\n");
-  writeFileSync(join(logs, "a.log.1.gz"), gzipSync("0\n"));
-  const { dev, ino } = statSync(path);
-  const other = statSync(join(logs, "a.log.1.gz"));
-  const hashOf = (text: string) => ({
-    size_bytes: text.length,
-    hash: createHash("sha256").update(text).digest("base64url").slice(0, 22),
-  });
-  const mark = { isWithin: false, isDone: false, seen_ms: Date.now() };
-  const read = { ...mark, position: 2, head: hashOf("1\n"), tail: hashOf("1\n") };
-  reader.state.addMark(path, { ...read, dev: String(dev), ino: String(ino) });
-  const ignored = { ...mark, position: 0, head: hashOf(""), tail: hashOf(""), isDone: true };
-  reader.state.addMark(path, { ...ignored, dev: String(other.dev), ino: String(other.ino) });
-  await reader.run([path]);
-  t.deepEqual(reader.lines, ["2"]);
-  renameSync(path, join(logs, "a.log.2"));
-  writeFileSync(path, "3\n");
-  await reader.run([path]);
-  t.deepEqual(reader.lines, ["2", "3"]);
 });

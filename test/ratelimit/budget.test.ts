@@ -1,8 +1,7 @@
 import test from "ava";
 
 import { ClientGone, LoggiaError } from "../../src/errors.ts";
-import { createBudget } from "../../src/ratelimit/budget.ts";
-import type { Budget } from "../../src/ratelimit/budget.ts";
+import { Budget } from "../../src/ratelimit/budget.ts";
 
 const OPTIONS = {
   perCaller: 2,
@@ -30,7 +29,7 @@ function starter(budget: Budget) {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test("one caller gets its share, and others pass its waiting requests", async (t) => {
-  const budget = createBudget(OPTIONS);
+  const budget = new Budget(OPTIONS);
   const { started, start, end } = starter(budget);
   const all = [start("ann", "a1"), start("ann", "a2"), start("ann", "a3"), start("bob", "b1"), start("bob", "b2")];
   await turn();
@@ -48,7 +47,7 @@ test("one caller gets its share, and others pass its waiting requests", async (t
 });
 
 test("an error after waiting too long says whose work was in the way", async (t) => {
-  const budget = createBudget({ ...OPTIONS, wait_ms: 5 });
+  const budget = new Budget({ ...OPTIONS, wait_ms: 5 });
   const { start, end } = starter(budget);
   const running = [start("ann", "a1"), start("ann", "a2"), start("bob", "b1")];
   const own = await t.throwsAsync(start("ann", "a3"), { instanceOf: LoggiaError });
@@ -64,7 +63,7 @@ test("an error after waiting too long says whose work was in the way", async (t)
 });
 
 test("the number of waiting requests is limited", async (t) => {
-  const budget = createBudget(OPTIONS);
+  const budget = new Budget(OPTIONS);
   const { start, started, end } = starter(budget);
   const ann = ["a1", "a2", "a3", "a4", "a5", "a6"].map((name) => start("ann", name));
   await t.throwsAsync(start("ann", "a7"), { message: /You have 2 queries running/ });
@@ -79,7 +78,7 @@ test("the number of waiting requests is limited", async (t) => {
 });
 
 test("failed work releases its share, and its caller gets the error", async (t) => {
-  const budget = createBudget({ ...OPTIONS, perCaller: 1 });
+  const budget = new Budget({ ...OPTIONS, perCaller: 1 });
   const failing = () => budget.run("ann", () => Promise.reject(new Error("no")));
   for (const outcome of await Promise.allSettled([failing(), failing(), failing()])) {
     t.is(outcome.status === "rejected" && outcome.reason.message, "no");
@@ -91,7 +90,7 @@ test("failed work releases its share, and its caller gets the error", async (t) 
 const BYTES = { ...OPTIONS, perCaller: 50, total: 80 };
 
 test("amounts are limited per caller and in total, and small ones do not overtake a large one", async (t) => {
-  const budget = createBudget(BYTES);
+  const budget = new Budget(BYTES);
   const ann = await budget.take("ann", 50);
   const bob = await budget.take("bob", 30);
   const order: string[] = [];
@@ -117,7 +116,7 @@ test("amounts are limited per caller and in total, and small ones do not overtak
 
 test("work that grows beyond the limit is refused, and a single one always fits", async (t) => {
   let refused = 0;
-  const budget = createBudget({ ...BYTES, refused: () => void (refused += 1) });
+  const budget = new Budget({ ...BYTES, refused: () => void (refused += 1) });
   const ann = await budget.take("ann", 10_000);
   t.is(budget.running, 50);
   ann.resize(20);
@@ -132,7 +131,7 @@ test("work that grows beyond the limit is refused, and a single one always fits"
 });
 
 test("a disconnected client stops waiting and delays nobody", async (t) => {
-  const budget = createBudget(OPTIONS);
+  const budget = new Budget(OPTIONS);
   const { started, start, end } = starter(budget);
   const all = [start("ann", "a1"), start("ann", "a2")];
   const leaving = new AbortController();

@@ -50,7 +50,7 @@ export class KnownFiles {
   firstChangeOf(source: string): bigint {
     let first_ms = Infinity;
     for (const { source: path, mark } of this.#marks)
-      if (path === source && mark.isOther !== true) first_ms = Math.min(first_ms, mark.changed_ms ?? mark.seen_ms);
+      if (path === source && mark.isOther !== true) first_ms = Math.min(first_ms, mark.changed_ms);
     return first_ms === Infinity ? 0n : BigInt(Math.floor(first_ms)) * 1_000_000n;
   }
 

@@ -14,15 +14,15 @@ export type FileMark = {
   readonly head: Fingerprint;
   /** Fingerprint of the bytes just before the position. */
   readonly tail: Fingerprint;
-  /** Earlier positions, latest first; absent in states of earlier versions. */
-  readonly checkpoints?: readonly Checkpoint[];
+  /** Earlier positions, latest first. */
+  readonly checkpoints: readonly Checkpoint[];
   /** Whether the position is inside a line that was posted cut. */
   readonly isWithin: boolean;
   /** Whether it is an archive that was read to its end. */
   readonly isDone: boolean;
   readonly seen_ms: number;
-  /** When it was last changed, as far as known; absent in states of earlier versions. */
-  readonly changed_ms?: number;
+  /** When it was last changed, as far as known. */
+  readonly changed_ms: number;
   /** Whether it lay beside a named file before the first run, so that its lines are not posted. */
   readonly isOther?: boolean;
 };
@@ -50,7 +50,7 @@ export function fileKey({ dev, ino }: Pick<FileMark, "dev" | "ino">): string {
 }
 
 export function newMark(file: Pick<FileMark, "dev" | "ino"> & { readonly changed_ns: bigint }): FileMark {
-  const none = { head: NO_FINGERPRINT, tail: NO_FINGERPRINT, isWithin: false, isDone: false };
+  const none = { head: NO_FINGERPRINT, tail: NO_FINGERPRINT, checkpoints: [], isWithin: false, isDone: false };
   const times = { seen_ms: Date.now(), changed_ms: Number(file.changed_ns / 1_000_000n) };
   return { dev: file.dev, ino: file.ino, position: 0, ...none, ...times };
 }
@@ -68,7 +68,7 @@ export async function hasHead({ head }: FileMark, source: ByteSource): Promise<b
  * Returns the checkpoints of a mark once it moves to a position: each is at least twice as far from
  * it as the one after it, so that there are few, and one not long before any byte that was read.
  */
-export function checkpointsAt(position: number, { checkpoints = [], ...mark }: FileMark): readonly Checkpoint[] {
+export function checkpointsAt(position: number, { checkpoints, ...mark }: FileMark): readonly Checkpoint[] {
   const kept: Checkpoint[] = [];
   let distance = 0;
   for (const checkpoint of [{ position: mark.position, tail: mark.tail }, ...checkpoints]) {
@@ -83,7 +83,7 @@ export function checkpointsAt(position: number, { checkpoints = [], ...mark }: F
 /** Whether a source of this size is the beginning of what was read, judged by head and checkpoint. */
 export async function isBeginningOf(mark: FileMark, source: ByteSource, size_bytes: number): Promise<boolean> {
   if (mark.position < size_bytes) return false;
-  const last = [mark, ...(mark.checkpoints ?? [])].find(({ position }) => position <= size_bytes);
+  const last = [mark, ...mark.checkpoints].find(({ position }) => position <= size_bytes);
   // Files of one program often have their first lines in common.
   if (last === undefined || last.position <= HEAD_BYTES) return false;
   return (await hasHead(mark, source)) && (await hasTail(last, source));

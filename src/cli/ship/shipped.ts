@@ -211,8 +211,6 @@ export class Shipped implements AsyncDisposable {
   async #resume(file: FoundFile): Promise<boolean> {
     const marks = this.#known.at(file);
     if (marks.length === 0) return false;
-    // Earlier versions noted archives that they ignored without their content.
-    if (marks.some(({ mark }) => mark.isDone && mark.head.size_bytes === 0)) return this.#settle(file);
     return this.#withSource(file, async (source) => {
       for (const stored of marks) {
         const decision = await this.#decideKnown(file, source, stored);

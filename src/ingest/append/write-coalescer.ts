@@ -4,8 +4,10 @@ import { LateAppend, LoggiaError } from "../../errors.ts";
 import type { LogKey, PostedEvent } from "../../events/event.ts";
 import type { EventId, IdSource } from "../../events/id.ts";
 import { encodeFields, encodeVisitFields } from "../../events/record.ts";
-import { countForAppend } from "./append-size.ts";
 import { releaseIds, reserveOf, type Ids } from "../idempotency/post-ids.ts";
+import { PostQueue } from "./post-queue.ts";
+import type { PostCallbacks, QueuedPost } from "./post-queue.ts";
+import { UnsettledAppends } from "./unsettled-appends.ts";
 import type { ValidatedVisit } from "./validated.ts";
 import { buildRecords, lineOf, sizeOf } from "./record-lines.ts";
 import type { AcceptedLines, Line } from "./record-lines.ts";
@@ -33,13 +35,6 @@ export type WriteCoalescerOptions = {
 };
 
 /**
- * Extra share of the queue for owners with few queued posts. It keeps room for them when one
- * owner's producers fill the queue.
- */
-const RESERVE = 0.25;
-const SMALL_SHARE = 0.05;
-
-/**
  * Maximum number of concurrent appends. While one is made durable, the next is collected: half of
  * the clients are answered and post again while the other half's posts are written. With one
  * append, all clients would wait for the same write, and this thread for the disk.
@@ -52,29 +47,8 @@ const COLLECT_MS = 2;
 /** Concurrent posts from which the thread busy-polls during an append, and for how long at most. */
 const BUSY_POLL_POSTS = 32;
 const BUSY_POLL_MS = 2;
-/** Time after the append timeout in which an append may still reach the bus, in milliseconds. */
-const LATE_MS = 500;
 
 const NEW_IDS: Ids = Object.freeze({ reserve: null });
-
-/** Callbacks for the outcome of a post. They must not throw, as those of other posts follow. */
-export type PostCallbacks = {
-  readonly resolve: (first: EventId) => void;
-  readonly reject: (error: unknown) => void;
-};
-
-type QueuedPost = {
-  readonly log: LogKey;
-  /** Queued totals of the owner whose quota the post counts against. */
-  readonly own: QueueTotals;
-  readonly lines: readonly Line[];
-  readonly ids: Ids;
-  readonly size_bytes: number;
-  readonly arrived_ms: number;
-  /** See {@link SubmitOptions}. */
-  readonly awaitsOutcome: boolean;
-  readonly callbacks: PostCallbacks;
-};
 
 export type SubmitOptions = {
   /**
@@ -83,8 +57,6 @@ export type SubmitOptions = {
    */
   readonly awaitsOutcome?: boolean;
 };
-
-type QueueTotals = { events: number; size_bytes: number };
 
 /** A post whose ids are assigned. */
 type Accepted = AcceptedLines & { readonly post: QueuedPost };
@@ -118,44 +90,80 @@ export type WriteCoalescer = {
   drain(): Promise<void>;
 };
 
-export function createWriteCoalescer({
-  bus,
-  ids,
-  deadline_ms,
-  append_ms,
-  maxQueuedEvents,
-  maxQueuedBytes,
-  quotaOwnerOf,
-  usesBusyPoll = false,
-}: WriteCoalescerOptions): WriteCoalescer {
-  const queue: QueuedPost[] = [];
-  /**
-   * Queued totals, overall and per owner. There are fewer owners than logs in the catalog, which
-   * is held in memory as well, so entries are never removed.
-   */
-  const totals: QueueTotals = { events: 0, size_bytes: 0 };
-  const ofOwner = new Map<string, QueueTotals>();
-  let running: Promise<void> | null = null;
-  /** At most two entries. A Set would promote garbage to the old generation as it churns. */
-  const appends: Promise<void>[] = [];
-  /** Appends that may still bring new ids to the bus, in the order of their ids. */
-  const unsettled: { readonly first: EventId; readonly begun_ms: number }[] = [];
-  /** Number of posts that are being appended. */
-  let appendingPosts = 0;
-  /** Decaying peak of the posts that are queued or being appended at the same time. */
-  let peakPosts = 0;
-  let isBusyPolling = false;
-  /** Start of the latest append. */
-  let begun_ms = 0;
+export function createWriteCoalescer(options: WriteCoalescerOptions): WriteCoalescer {
+  return new Coalescer(options);
+}
 
-  async function run(): Promise<void> {
-    while (queue.length > 0) {
-      await collectPosts();
-      peakPosts = Math.max(queue.length + appendingPosts, PEAK_DECAY * peakPosts);
-      await startAppend(queue.splice(0, countForAppend(queue)));
-      if (appends.length === MAX_APPENDS) await Promise.race(appends);
+class Coalescer implements WriteCoalescer {
+  readonly #options: WriteCoalescerOptions;
+  readonly #queue: PostQueue;
+  readonly #unsettled: UnsettledAppends;
+  #running: Promise<void> | null = null;
+  /** At most two entries. A Set would promote garbage to the old generation as it churns. */
+  readonly #appends: Promise<void>[] = [];
+  /** Number of posts that are being appended. */
+  #appendingPosts = 0;
+  /** Decaying peak of the posts that are queued or being appended at the same time. */
+  #peakPosts = 0;
+  #isBusyPolling = false;
+  /** Start of the latest append. */
+  #begun_ms = 0;
+
+  constructor(options: WriteCoalescerOptions) {
+    this.#options = options;
+    this.#queue = new PostQueue({ events: options.maxQueuedEvents, size_bytes: options.maxQueuedBytes });
+    this.#unsettled = new UnsettledAppends(options.append_ms);
+  }
+
+  submit(log: LogKey, valid: PostedEvent, created?: number | null): Promise<EventId> {
+    return this.submitLines(log, [lineOf(encodeFields(valid), created)]);
+  }
+
+  submitWithCallbacks(log: LogKey, valid: PostedEvent, callbacks: PostCallbacks, created?: number | null): void {
+    this.#enqueue(log, [lineOf(encodeFields(valid), created)], NEW_IDS, callbacks);
+  }
+
+  submitVisit(log: LogKey, valid: ValidatedVisit): Promise<EventId> {
+    return this.submitLines(log, [lineOf(encodeVisitFields(valid))]);
+  }
+
+  submitLines(
+    log: LogKey,
+    lines: readonly Line[],
+    ids = NEW_IDS,
+    { awaitsOutcome = false }: SubmitOptions = {},
+  ): Promise<EventId> {
+    return new Promise((resolve, reject) => this.#enqueue(log, lines, ids, { resolve, reject }, awaitsOutcome));
+  }
+
+  firstUnsettled(): EventId | null {
+    return this.#unsettled.firstId;
+  }
+
+  async drain(): Promise<void> {
+    while (this.#queue.unfinishedEvents > 0) await Promise.all([this.#running, ...this.#appends]);
+  }
+
+  #enqueue(log: LogKey, lines: readonly Line[], ids: Ids, callbacks: PostCallbacks, awaitsOutcome = false): void {
+    const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
+    const own = this.#queue.totalsOf(this.#options.quotaOwnerOf(log));
+    if (!this.#queue.hasRoom(own, lines.length, size_bytes)) {
+      return callbacks.reject(
+        new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"),
+      );
     }
-    running = null;
+    this.#queue.push({ log, own, lines, ids, size_bytes, arrived_ms: performance.now(), awaitsOutcome, callbacks });
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await this.#collectPosts();
+      this.#peakPosts = Math.max(this.#queue.length + this.#appendingPosts, PEAK_DECAY * this.#peakPosts);
+      await this.#startAppend(this.#queue.shiftBatch());
+      if (this.#appends.length === MAX_APPENDS) await Promise.race(this.#appends);
+    }
+    this.#running = null;
   }
 
   /**
@@ -163,12 +171,12 @@ export function createWriteCoalescer({
    * half of the peak number of posts is queued. While the thread busy-polls, many turns bring none;
    * it then waits as long as the busy-poll lasts.
    */
-  async function collectPosts(): Promise<void> {
+  async #collectPosts(): Promise<void> {
     const start_ms = performance.now();
-    const mayGrow = (before: number): boolean => queue.length > before || isBusyPolling;
+    const mayGrow = (before: number): boolean => this.#queue.length > before || this.#isBusyPolling;
     for (let before = 0; mayGrow(before) && performance.now() - start_ms < COLLECT_MS;) {
-      before = queue.length;
-      if (before >= peakPosts / 2) return;
+      before = this.#queue.length;
+      if (before >= this.#peakPosts / 2) return;
       await new Promise(setImmediate);
     }
   }
@@ -177,34 +185,38 @@ export function createWriteCoalescer({
    * Starts an append. Resolves once the bus has the batch and makes it durable, so that the next
    * one can be collected, or once nothing of the batch will be appended.
    */
-  function startAppend(batch: readonly QueuedPost[]): Promise<void> {
+  #startAppend(batch: readonly QueuedPost[]): Promise<void> {
     return new Promise((onHandedOver) => {
-      appendingPosts += batch.length;
-      begun_ms = performance.now();
-      const appended = append(batch, onHandedOver).finally(() => {
+      this.#appendingPosts += batch.length;
+      this.#begun_ms = performance.now();
+      const appended = this.#append(batch, onHandedOver).finally(() => {
         onHandedOver();
-        appendingPosts -= batch.length;
-        void appends.splice(appends.indexOf(appended), 1);
+        this.#appendingPosts -= batch.length;
+        void this.#appends.splice(this.#appends.indexOf(appended), 1);
       });
-      appends.push(appended);
-      if (usesBusyPoll && !isBusyPolling && shouldBusyPoll()) busyPoll(shouldBusyPoll);
+      this.#appends.push(appended);
+      if (this.#options.usesBusyPoll === true && !this.#isBusyPolling && this.#shouldBusyPoll()) {
+        busyPoll(() => this.#shouldBusyPoll());
+      }
     });
   }
 
   /** Returns whether the thread should busy-poll for the running appends. */
-  function shouldBusyPoll(): boolean {
-    isBusyPolling = appends.length > 0 && peakPosts >= BUSY_POLL_POSTS && performance.now() - begun_ms < BUSY_POLL_MS;
-    return isBusyPolling;
+  #shouldBusyPoll(): boolean {
+    const isRecent = performance.now() - this.#begun_ms < BUSY_POLL_MS;
+    this.#isBusyPolling = this.#appends.length > 0 && this.#peakPosts >= BUSY_POLL_POSTS && isRecent;
+    return this.#isBusyPolling;
   }
 
-  async function append(batch: readonly QueuedPost[], onHandedOver: () => void): Promise<void> {
+  async #append(batch: readonly QueuedPost[], onHandedOver: () => void): Promise<void> {
+    const { deadline_ms } = this.#options;
     const start_ms = performance.now();
     const live = batch.filter(({ arrived_ms }) => start_ms - arrived_ms < deadline_ms);
     for (const { arrived_ms, callbacks } of batch)
       if (start_ms - arrived_ms >= deadline_ms) callbacks.reject(timedOut());
     let settlePosts: () => void;
     try {
-      const durable = await store(live, start_ms, onHandedOver);
+      const durable = await this.#store(live, start_ms, onHandedOver);
       settlePosts = () => {
         for (const { post, first } of durable) post.callbacks.resolve(first);
       };
@@ -215,22 +227,16 @@ export function createWriteCoalescer({
           if (!awaitsOutcome || !(error instanceof LateAppend)) callbacks.reject(error);
       };
     }
-    for (const { own, lines, size_bytes } of batch) {
-      addTo(totals, -lines.length, -size_bytes);
-      addTo(own, -lines.length, -size_bytes);
-    }
+    this.#queue.finish(batch);
     settlePosts();
   }
 
   /** Resolves with the durably stored posts; a failed reservation has rejected its post before. */
-  async function store(
-    live: readonly QueuedPost[],
-    start_ms: number,
-    onHandedOver: () => void,
-  ): Promise<readonly Accepted[]> {
-    const posts = live.map((post) => ({ post, ...assignIds(post) }));
-    const settled = trackUnsettled(posts, start_ms);
-    const accepted = await reserveAll(posts);
+  async #store(live: readonly QueuedPost[], start_ms: number, onHandedOver: () => void): Promise<readonly Accepted[]> {
+    const { bus, append_ms, deadline_ms } = this.#options;
+    const posts = live.map((post) => ({ post, ...this.#assignIds(post) }));
+    const settled = this.#trackUnsettled(posts, start_ms);
+    const accepted = await reserveAll(posts, append_ms / 2);
     if (accepted.length > 0) {
       const now_ms = performance.now();
       const left_ms = Math.min(append_ms - (now_ms - start_ms), deadline_ms - (now_ms - live[0]!.arrived_ms));
@@ -254,125 +260,50 @@ export function createWriteCoalescer({
     return accepted;
   }
 
-  /** Settles the posts that await the outcome of an append that missed its deadline. */
-  async function settleLate(accepted: readonly Accepted[], error: LateAppend): Promise<void> {
-    const isStored = await error.isStored;
-    for (const { post, first } of accepted) {
-      if (!post.awaitsOutcome) continue;
-      if (isStored) post.callbacks.resolve(first);
-      else post.callbacks.reject(error);
-    }
-  }
-
-  /** Records new ids as unsettled until the callback is called or they can no longer arrive. */
-  function trackUnsettled(posts: readonly Accepted[], begun_ms: number): () => void {
-    dropLostAppends();
-    const first = posts.find(({ post }) => !("first" in post.ids))?.first;
-    if (first === undefined) return () => {};
-    const append = { first, begun_ms };
-    unsettled.push(append);
-    return () => {
-      const place = unsettled.indexOf(append);
-      if (place >= 0) unsettled.splice(place, 1);
-    };
-  }
-
-  function dropLostAppends(): void {
-    const now_ms = performance.now();
-    while (unsettled.length > 0 && now_ms - unsettled[0]!.begun_ms > append_ms + LATE_MS) unsettled.shift();
-  }
-
-  function assignIds({ lines, ids: wanted }: QueuedPost): { first: EventId; created: number } {
-    if ("first" in wanted) return wanted;
-    const { id: first, created } = ids(lines.length);
+  #assignIds({ lines, ids }: QueuedPost): { first: EventId; created: number } {
+    if ("first" in ids) return ids;
+    const { id: first, created } = this.#options.ids(lines.length);
     return { first, created };
   }
 
-  /**
-   * Resolves with the posts that need no reservation or got theirs in time. The timeout keeps a
-   * slow reservation from delaying the other posts.
-   */
-  async function reserveAll(accepted: readonly Accepted[]): Promise<readonly Accepted[]> {
-    if (accepted.every(({ post }) => reserveOf(post.ids) === null)) return accepted;
-    const isReserved = await Promise.all(
-      accepted.map(async ({ post, first, created }) => {
-        const reserve = reserveOf(post.ids);
-        if (reserve === null) return true;
-        try {
-          await withTimeout(reserve(first, created), append_ms / 2);
-          return true;
-        } catch (error) {
-          releaseIds(post.ids);
-          post.callbacks.reject(error);
-          return false;
-        }
-      }),
-    );
-    return accepted.filter((_, i) => isReserved[i]);
+  /** Records new ids as unsettled until the returned function is called. */
+  #trackUnsettled(posts: readonly Accepted[], begun_ms: number): () => void {
+    const first = posts.find(({ post }) => !("first" in post.ids))?.first;
+    return first === undefined ? () => {} : this.#unsettled.add(first, begun_ms);
   }
-
-  /** Returns whether a non-empty queue has room. An empty queue takes a post of any size. */
-  function hasRoom(own: QueueTotals, events: number, size_bytes: number): boolean {
-    const taken = shareOf(totals.events + events, totals.size_bytes + size_bytes);
-    if (taken <= 1) return true;
-    return taken <= 1 + RESERVE && shareOf(own.events + events, own.size_bytes + size_bytes) <= SMALL_SHARE;
-  }
-
-  /** Returns the share of the queue's bounds that these totals take. */
-  function shareOf(events: number, size_bytes: number): number {
-    return Math.max(events / maxQueuedEvents, size_bytes / maxQueuedBytes);
-  }
-
-  function enqueue(
-    log: LogKey,
-    lines: readonly Line[],
-    wanted: Ids,
-    callbacks: PostCallbacks,
-    awaitsOutcome = false,
-  ): void {
-    const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
-    const owner = quotaOwnerOf(log);
-    let own = ofOwner.get(owner);
-    if (own === undefined) ofOwner.set(owner, (own = { events: 0, size_bytes: 0 }));
-    if (totals.events > 0 && !hasRoom(own, lines.length, size_bytes)) {
-      return callbacks.reject(
-        new LoggiaError("overloaded", "Too many posts are waiting for the bus; try again shortly"),
-      );
-    }
-    addTo(totals, lines.length, size_bytes);
-    addTo(own, lines.length, size_bytes);
-    queue.push({ log, own, lines, ids: wanted, size_bytes, arrived_ms: performance.now(), awaitsOutcome, callbacks });
-    running ??= run();
-  }
-
-  function submitLines(
-    log: LogKey,
-    lines: readonly Line[],
-    wanted = NEW_IDS,
-    { awaitsOutcome = false }: SubmitOptions = {},
-  ): Promise<EventId> {
-    return new Promise((resolve, reject) => enqueue(log, lines, wanted, { resolve, reject }, awaitsOutcome));
-  }
-
-  return {
-    submit: (log, valid, created) => submitLines(log, [lineOf(encodeFields(valid), created)]),
-    submitWithCallbacks: (log, valid, callbacks, created) =>
-      enqueue(log, [lineOf(encodeFields(valid), created)], NEW_IDS, callbacks),
-    submitVisit: (log, valid) => submitLines(log, [lineOf(encodeVisitFields(valid))]),
-    submitLines,
-    firstUnsettled() {
-      dropLostAppends();
-      return unsettled[0]?.first ?? null;
-    },
-    async drain() {
-      while (totals.events > 0) await Promise.all([running, ...appends]);
-    },
-  };
 }
 
-function addTo(share: QueueTotals, events: number, size_bytes: number): void {
-  share.events += events;
-  share.size_bytes += size_bytes;
+/**
+ * Resolves with the posts that need no reservation or got theirs in time. The timeout keeps a slow
+ * reservation from delaying the other posts.
+ */
+async function reserveAll(posts: readonly Accepted[], timeout_ms: number): Promise<readonly Accepted[]> {
+  if (posts.every(({ post }) => reserveOf(post.ids) === null)) return posts;
+  const isReserved = await Promise.all(
+    posts.map(async ({ post, first, created }) => {
+      const reserve = reserveOf(post.ids);
+      if (reserve === null) return true;
+      try {
+        await withTimeout(reserve(first, created), timeout_ms);
+        return true;
+      } catch (error) {
+        releaseIds(post.ids);
+        post.callbacks.reject(error);
+        return false;
+      }
+    }),
+  );
+  return posts.filter((_, i) => isReserved[i]);
+}
+
+/** Settles the posts that await the outcome of an append that missed its deadline. */
+async function settleLate(accepted: readonly Accepted[], error: LateAppend): Promise<void> {
+  const isStored = await error.isStored;
+  for (const { post, first } of accepted) {
+    if (!post.awaitsOutcome) continue;
+    if (isStored) post.callbacks.resolve(first);
+    else post.callbacks.reject(error);
+  }
 }
 
 function releaseAll(posts: readonly Accepted[]): void {

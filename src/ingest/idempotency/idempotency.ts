@@ -73,9 +73,6 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const inProgress = new Map<string, { readonly hash: string; readonly posted: Promise<Posted> }>();
 
   async function attempt(name: string, batch: KeyedBatch, append: Append): Promise<Posted> {
-    const earlier = await reservations.findEarlier(batch, name);
-    const repeated = earlier === null ? null : await answerRepeat(earlier, batch, append);
-    if (repeated !== null) return repeated;
     let replaced: string | null = null;
     for (let round = 1; round <= MOST_ROUNDS; round++) {
       try {
@@ -128,8 +125,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       if (!(await reserved.isReserved)) throw new KeyInUse();
     };
     const made = (): Attempt | null => reserved;
-    // Without other processes a repeat finds at once that nothing was stored.
-    const release = (): void => void (settle_ms > 0 && made()?.free());
+    const release = (): void => made()?.free();
     try {
       const first = await append({ reserve, release });
       made()?.markDone();

@@ -56,6 +56,4 @@ export type Reservations = {
   reserve(name: string, reservation: Reservation, replaced: string | null): Attempt;
   /** Returns the reservation that stands; null if there is none any more. */
   find(name: string): Promise<Standing | null>;
-  /** Returns what earlier releases reserved for a batch elsewhere; null if nothing stands. */
-  findEarlier(batch: KeyedBatch, name: string): Promise<Standing | null>;
 };

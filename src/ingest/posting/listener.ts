@@ -54,7 +54,8 @@ import {
   validateEvent,
   withoutKeys,
 } from "./validated-event.ts";
-import type { WriteCoalescer, PostCallbacks } from "../append/write-coalescer.ts";
+import type { PostCallbacks } from "../append/post-queue.ts";
+import type { WriteCoalescer } from "../append/write-coalescer.ts";
 import { hasMorePairs, jsonFormOf, jsonTypeOf, readForm, takeJson, type UnverifiedForm } from "./json-request.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
 import { createIngestMemory } from "../kit/ingest-memory.ts";

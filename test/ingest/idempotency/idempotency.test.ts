@@ -1,5 +1,4 @@
 import test, { type ExecutionContext } from "ava";
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { pino } from "pino";
 
@@ -8,7 +7,7 @@ import { createDeletionLog } from "../../../src/bus/deletions.ts";
 import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import type { Documents } from "../../../src/catalog/documents/documents.ts";
-import { LateAppend, LoggiaError } from "../../../src/errors.ts";
+import type { LoggiaError } from "../../../src/errors.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import type { LogKey } from "../../../src/events/event.ts";
 import { createIdSource, type EventId } from "../../../src/events/id.ts";
@@ -130,53 +129,6 @@ test("an idempotency key belongs to the API key that it was sent with", async (t
   t.is((await idsOn(bus)).length, 3);
 });
 
-test("a reservation keeps the names that other releases read", async (t) => {
-  const { documents, clock, start } = await house(t);
-  const { first } = await start()("k", ["a", "b"]);
-  const name = createHash("sha256").update("shop\none\nk").digest("base64url");
-  const document = await until(
-    async () => {
-      const found = await documents.read(name);
-      return found?.body?.["done"] === true ? found.body : null;
-    },
-    { what: "the reservation marked as done" },
-  );
-  const { created, ...rest } = document;
-  t.is(typeof created, "number");
-  const times = { read_ms: clock.now_ms, believed_ms: clock.now_ms };
-  t.deepEqual(rest, { hash: "a,b", first, count: 2, done: true, ...times });
-});
-
-/** The document id of releases whose idempotency keys belonged to a log. */
-const nameOfOld = (key: string): string => createHash("sha256").update(`shop\n${key}`).digest("base64url");
-
-test("a batch stored by an earlier release is recognized for a day and conflicts with no other", async (t) => {
-  const { bus, documents, clock, start } = await house(t);
-  const one = start();
-  const stored = await one("before", ["a", "b"]);
-  const reservation = { hash: "a,b", first: stored.first, count: 2, read_ms: clock.now_ms, done: true };
-  await documents.create(nameOfOld("done"), reservation);
-  await documents.create(nameOfOld("found"), { ...reservation, done: false });
-  for (const key of ["done", "found"]) t.is((await one(key, ["a", "b"])).first, stored.first);
-  t.is((await idsOn(bus)).length, 2);
-  t.not((await one("done", ["c"], "another producer")).first, stored.first);
-  t.is((await idsOn(bus)).length, 3);
-  clock.now_ms += KEY_LIFE_MS + 1;
-  t.not((await one("done", ["a", "b"])).first, stored.first);
-  t.is((await idsOn(bus)).length, 5);
-});
-
-test("a batch that an earlier release reserved and never stored is stored once now", async (t) => {
-  const { bus, documents, clock, start } = await house(t);
-  const [one, two] = [start(), start()];
-  const { first } = await one("other", ["c"]);
-  const lost = { hash: "a", first: `${first.slice(0, 16)}ffffffff`, count: 1, read_ms: clock.now_ms, done: false };
-  await documents.create(nameOfOld("k"), lost);
-  const posted = await one("k", ["a"]);
-  t.deepEqual(await two("k", ["a"]), posted);
-  t.is((await idsOn(bus)).length, 2);
-});
-
 test("a batch stored by a process that died before its response is found on the bus", async (t) => {
   const { bus, start } = await house(t);
   await t.throwsAsync(start(dying("after", bus))("k", ["a", "b"]));
@@ -225,56 +177,6 @@ test("a repeat is told to retry while the append of another process may still ar
   clock.now_ms += 10_001;
   await one("k", ["a"]);
   t.is((await idsOn(bus)).length, 1);
-});
-
-/** Documents whose creations take effect and fail all the same while frozen, as on a frozen node. */
-function freezable(documents: Documents): { readonly keys: Documents; isFrozen: boolean } {
-  const node = { keys: documents, isFrozen: false };
-  const create: Documents["create"] = async (id, body) => {
-    const written = await documents.create(id, body);
-    if (node.isFrozen) throw new Error("the node did not answer in time");
-    return written;
-  };
-  node.keys = Object.assign(Object.create(documents) as Documents, { create });
-  return node;
-}
-
-for (const error of [
-  new LoggiaError("overloaded", "Too many records are waiting"),
-  new LateAppend("Too many records are waiting", { isStored: Promise.resolve(false), unsent: new Set(["shop"]) }),
-]) {
-  test(`a key whose batch was not handed to the bus is free at once, for every process: ${error.code}`, async (t) => {
-    const { bus, documents, clock, start } = await house(t, 40_000);
-    const full: Pick<Bus, "append"> = { append: () => Promise.reject(error) };
-    const one = start(full);
-    await t.throwsAsync(one("k", ["a"]), { message: "Too many records are waiting" });
-    clock.now_ms += 1;
-    const name = createHash("sha256").update("shop\none\nk").digest("base64url");
-    await until(async () => (await documents.read(name))?.body === null, { what: "the key to be freed" });
-    const { first } = await start()("k", ["b"]);
-    t.deepEqual(await idsOn(bus), [first]);
-  });
-}
-
-test("a key is free after a reservation that arrived though its write seemed to fail", async (t) => {
-  const { bus, documents, clock, start } = await house(t, 40_000);
-  const node = freezable(documents);
-  const [one, two] = [start(bus, bus, node.keys), start()];
-  node.isFrozen = true;
-  await Promise.all(["k", "l"].map((key) => t.throwsAsync(one(key, ["a"]), { message: /did not answer in time/ })));
-  node.isFrozen = false;
-  clock.now_ms += 1;
-  // The process itself knows at once, another as soon as the reservation is removed.
-  await one("k", ["a"]);
-  await until(
-    () =>
-      two("l", ["a"]).then(
-        () => true,
-        () => false,
-      ),
-    { what: "the other key to be free" },
-  );
-  t.is((await idsOn(bus)).length, 2);
 });
 
 test("the missing part of a partly stored batch is stored under the ids reserved for it", async (t) => {

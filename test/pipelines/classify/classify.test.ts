@@ -7,7 +7,7 @@ import { createClassifier } from "../../../pipelines/classify/classify.ts";
 import { classByLoop } from "../../../pipelines/classify/loop.ts";
 import { compileMatcher, matcherInSteps } from "../../../pipelines/classify/matcher.ts";
 import type { Subject } from "../../../pipelines/classify/matcher.ts";
-import { createMatchers } from "../../../pipelines/classify/matchers.ts";
+import { Matchers } from "../../../pipelines/classify/matchers.ts";
 import type { Missing } from "../../../pipelines/classify/matchers.ts";
 
 function filter(i: number, conditions: Partial<ClassFilter> = { tag: `t${i}` }): ClassFilter {
@@ -94,7 +94,7 @@ test("comparing filters one by one gives the same class as a matcher", async (t)
 
 /** Classifies events of logs whose filters the test changes. */
 function prepare(lists: Map<LogKey, readonly ClassFilter[]>) {
-  const matchers = createMatchers({ pause: () => turn() });
+  const matchers = new Matchers({ pause: () => turn() });
   const catalog = {
     log: (key: LogKey) => ({ key }) as never,
     classFilters: (log: LogKey) => lists.get(log) ?? [],
@@ -182,14 +182,14 @@ test("logs with many filters and few events build no matcher", async (t) => {
 });
 
 /** Requests a matcher often enough that it is built. */
-function want(matchers: ReturnType<typeof createMatchers>, missing: Missing): void {
+function want(matchers: Matchers, missing: Missing): void {
   for (let i = 0; i < 1_000; i++) matchers.missed(missing);
 }
 
 test("the matcher of the owner with the least building time is built first", async (t) => {
   const order: LogKey[] = [];
   const lists = new Map<LogKey, readonly ClassFilter[]>();
-  const matchers = createMatchers({
+  const matchers = new Matchers({
     pause: async () => {
       await turn();
       for (const [log, list] of lists) if (!order.includes(log) && matchers.find(log, list) !== null) order.push(log);
@@ -203,7 +203,7 @@ test("the matcher of the owner with the least building time is built first", asy
 });
 
 test("matchers are limited in total and per owner; the least recently used are evicted first", async (t) => {
-  const matchers = createMatchers({ maxSize: { all: 1_000, owner: 450 }, pause: () => turn() });
+  const matchers = new Matchers({ maxSize: { all: 1_000, owner: 450 }, pause: () => turn() });
   const lists = new Map<LogKey, readonly ClassFilter[]>();
   const add = async (log: LogKey, owner: string): Promise<void> => {
     lists.set(log, filters(10));
@@ -226,7 +226,7 @@ test("matchers are limited in total and per owner; the least recently used are e
 });
 
 test("matchers count for the account that owns their logs", async (t) => {
-  const matchers = createMatchers({ maxSize: { all: 1_000, owner: 450 }, pause: () => turn() });
+  const matchers = new Matchers({ maxSize: { all: 1_000, owner: 450 }, pause: () => turn() });
   const lists = new Map([A, B, C].map((log) => [log, filters(10)]));
   const catalog = {
     log: (key: LogKey) => ({ key }) as never,
@@ -245,7 +245,7 @@ test("matchers count for the account that owns their logs", async (t) => {
 });
 
 test("a log with more filters than the total limit still gets a matcher", async (t) => {
-  const matchers = createMatchers({ maxSize: { all: 60, owner: 60 }, pause: () => turn() });
+  const matchers = new Matchers({ maxSize: { all: 60, owner: 60 }, pause: () => turn() });
   const many = filters(10);
   want(matchers, { log: A, owner: "ann", filters: many });
   await matchers.idle();

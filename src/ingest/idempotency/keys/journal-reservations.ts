@@ -1,6 +1,5 @@
 import { acceptedAt } from "../../../events/id.ts";
-import type { Attempt, KeyedBatch, Reservation, Reservations, Standing } from "../reservations.ts";
-import type { EarlierKeys } from "./earlier-keys.ts";
+import type { Attempt, Reservation, Reservations, Standing } from "../reservations.ts";
 import type { KeyLog } from "./key-log.ts";
 import { hashOfName } from "../key-record.ts";
 
@@ -8,8 +7,6 @@ export type JournalReservationsOptions = {
   readonly keyLog: KeyLog;
   /** Time until which a claim has to be on the bus, in milliseconds. */
   readonly claim_ms: number;
-  /** Keys of releases before the journal; null if there are none. */
-  readonly earlier: EarlierKeys | null;
   readonly now: () => number;
 };
 
@@ -67,11 +64,5 @@ export class JournalReservations implements Reservations {
     const outcome = await keyLog.outcome(offset, Math.min(alive_ms, MOST_WAIT_MS));
     if (outcome === "void") return null;
     return { reservation: { ...claim.reservation, done: outcome === "done" }, version, markDone };
-  }
-
-  async findEarlier(batch: KeyedBatch, name: string): Promise<Standing | null> {
-    const { keyLog, earlier } = this.#options;
-    if (earlier === null || keyLog.standing(hashOfName(name)) !== null) return null;
-    return await earlier.find(batch, name);
   }
 }

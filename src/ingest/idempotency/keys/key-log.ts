@@ -64,7 +64,6 @@ export class KeyLog implements AsyncDisposable {
   #isLoaded = false;
   /** Whether the last read failed, which is logged once. */
   #isFailing = false;
-  #began_ms: number | null = null;
   /** When it was last logged that keys are forgotten. */
   #warned_ms = -Infinity;
   readonly #running: Promise<void>;
@@ -79,11 +78,6 @@ export class KeyLog implements AsyncDisposable {
   /** Resolves once the keys of the last day are known. */
   get loaded(): Promise<void> {
     return this.#loaded.promise;
-  }
-
-  /** When the first key ever was claimed; null if that is longer ago than the journal reaches. */
-  get began_ms(): number | null {
-    return this.#began_ms;
   }
 
   counts(): KeyCounts {
@@ -220,8 +214,6 @@ export class KeyLog implements AsyncDisposable {
     const { first, end } = await keys.bounds();
     const [newest] = end > first ? await keys.read({ from: end - 1, maxBytes: 1 }) : [];
     if (end > first && newest === undefined) throw nothingReturned();
-    const [oldest] = first === 0 && end > 0 ? await keys.read({ from: 0, maxBytes: 1 }) : [];
-    this.#began_ms = first === 0 ? (oldest?.appended ?? Date.now()) : null;
     this.#next = end;
     if (newest !== undefined) {
       // The first record of an hour begins a segment.

@@ -5,16 +5,13 @@ import { pino } from "pino";
 
 import type { Bus, Journal } from "../../../../src/bus/bus.ts";
 import { createDeletionLog } from "../../../../src/bus/deletions.ts";
-import { openSqliteDocuments } from "../../../../src/catalog/documents/sqlite.ts";
 import { openKafkaBus } from "../../../../src/bus/kafka/kafka.ts";
 import { openSqliteBus } from "../../../../src/bus/sqlite/sqlite.ts";
 import { LateAppend, LoggiaError } from "../../../../src/errors.ts";
 import { parseLogKey } from "../../../../src/events/event.ts";
 import { createIdSource, type EventId } from "../../../../src/events/id.ts";
-import { DocumentReservations, type KeyDocuments } from "../../../../src/ingest/idempotency/document-reservations.ts";
 import { createIdempotency, type Posted } from "../../../../src/ingest/idempotency/idempotency.ts";
 import { KEY_LIFE_MS } from "../../../../src/ingest/idempotency/idempotency-store.ts";
-import { EarlierKeys } from "../../../../src/ingest/idempotency/keys/earlier-keys.ts";
 import { JournalReservations } from "../../../../src/ingest/idempotency/keys/journal-reservations.ts";
 import { KeyLog } from "../../../../src/ingest/idempotency/keys/key-log.ts";
 import { encodeKeyRecord, hashOfName, nameOfText } from "../../../../src/ingest/idempotency/key-record.ts";
@@ -39,8 +36,6 @@ type ProcessOptions = {
   readonly append?: (bus: Bus) => Bus["append"];
   readonly keys?: (journal: Journal) => Journal;
   readonly append_ms?: number;
-  /** Keys of earlier releases. Default: none */
-  readonly earlier?: KeyDocuments;
 };
 
 type Process = {
@@ -97,7 +92,6 @@ async function house(t: ExecutionContext, kind: keyof typeof KIND_OF): Promise<H
     append = (of) => of.append.bind(of),
     keys = (of) => of,
     append_ms = 60_000,
-    earlier,
   }: ProcessOptions = {}) => {
     const own = await open();
     const keyLog = new KeyLog({ keys: keys(own.journal!("keys")), index: own.journal!("keys-index"), log });
@@ -115,10 +109,6 @@ async function house(t: ExecutionContext, kind: keyof typeof KIND_OF): Promise<H
       reservations: new JournalReservations({
         keyLog,
         claim_ms: append_ms / 2,
-        earlier:
-          earlier === undefined
-            ? null
-            : new EarlierKeys(new DocumentReservations(earlier, { log }), { began_ms: () => keyLog.began_ms, now }),
         now,
       }),
       bus: own,
@@ -377,31 +367,4 @@ test("a process reads all keys again after its journal was cut", async (t) => {
   await until(() => one.keyLog.counts().keys === 1, { what: "the keys to be read again" });
   await sleep(0);
   t.is(one.keyLog.standing(hashOfName(nameOfText("shop\none\nl"))), null);
-});
-
-test("keys that an earlier release stored are known for a day, while the store answers", async (t) => {
-  const { bus, clock, start } = await house(t, "memory");
-  const documents = await openSqliteDocuments({ file: join(temporaryFolder(t), "batches.sqlite") });
-  t.teardown(() => documents[Symbol.asyncDispose]());
-  const store = { isAway: false, reads: 0 };
-  const read: KeyDocuments["read"] = (name) => {
-    store.reads += 1;
-    return store.isAway ? new Promise(() => {}) : documents.read(name);
-  };
-  const { post } = await start({ earlier: Object.assign(Object.create(documents) as KeyDocuments, { read }) });
-  const { first } = await post("other", ["c"]);
-  const times = { created: clock.now_ms, read_ms: clock.now_ms, believed_ms: clock.now_ms };
-  for (const key of ["k", "l"])
-    await documents.create(nameOfText(`shop\none\n${key}`), { hash: "a", first, count: 1, done: true, ...times });
-  t.is((await post("k", ["a"])).first, first);
-  await t.throwsAsync(post("k", ["b"]), { message: /already used/ });
-  store.isAway = true;
-  const { reads } = store;
-  for (const key of ["m", "n", "o"]) await post(key, [key]);
-  t.is(store.reads, reads + 1, "a store that does not answer is asked once");
-  t.is((await idsOn(bus)).length, 4);
-  store.isAway = false;
-  clock.now_ms += KEY_LIFE_MS + 3_600_001;
-  t.not((await post("l", ["a"])).first, first);
-  t.is(store.reads, reads + 1, "a day after the first key of this release no older one can be valid");
 });
