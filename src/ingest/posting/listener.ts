@@ -25,7 +25,7 @@ import { handleInTurn } from "../../http/limits/long-heads.ts";
 import { limitConnections } from "../../http/listen.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../../http/limits/connection-limits.ts";
 import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
-import { limitPipelining } from "../../http/fast-path/pipelining.ts";
+import { limitPipelining } from "../../http/limits/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
 import { decodeSegment } from "../../http/segment.ts";
 import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
