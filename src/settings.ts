@@ -18,12 +18,15 @@ import { type EngineSettings, readEngines } from "./settings/engines.ts";
 import { type ListenerSettings, readSockets } from "./settings/listeners.ts";
 import { type MailSettings, readMail } from "./settings/mail.ts";
 import { defaultMemory, MIN_MEMORY, type MemoryShares, parseMemory, shareMemory } from "./settings/memory.ts";
+import { readPlain, type Trick } from "./settings/plain.ts";
 import { type SettingName, type SettingRow, SETTINGS } from "./settings/table.ts";
 import { refuseUnknown } from "./settings/unknown.ts";
 import { type Address, readAddress, readFile, readMatch, readOneOf, readWhole, wrong } from "./settings/values.ts";
 
 /** All settings, those of the protocols included. */
 export const ALL_SETTINGS: readonly SettingRow[] = [...SETTINGS, ...PROTOCOL_SETTINGS];
+/** The settings that help lists. */
+export const LISTED_SETTINGS: readonly SettingRow[] = ALL_SETTINGS.filter(({ forTests }) => forTests !== true);
 
 export const ROLES = ["post", "pipeline", "api"] as const;
 export type Role = (typeof ROLES)[number];
@@ -69,6 +72,8 @@ export type Settings = {
    */
   readonly hosts: readonly string[];
   readonly accountLimits: AccountLimits;
+  /** What is there for speed alone and left out. */
+  readonly plain: ReadonlySet<Trick>;
 };
 
 /**
@@ -128,6 +133,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     trustedProxies: readProxies(get("LOGGIA_TRUSTED_PROXIES")),
     hosts: readHosts(get("LOGGIA_HOSTS")),
     accountLimits: readAccountLimits(get),
+    plain: readPlain(get("LOGGIA_PLAIN")),
   };
 }
 

@@ -7,6 +7,8 @@ export type SettingRow = {
   readonly standard: string;
   readonly help: string;
   readonly secret?: true;
+  /** Only tests set it. Help and README leave it out. */
+  readonly forTests?: true;
 };
 
 /** The settings, without those that the manifests of protocols declare. */
@@ -55,6 +57,7 @@ export const SETTINGS = [
   { name: "ELASTICSEARCH_PASSWORD", standard: "", help: "that user's password", secret: true },
   { name: "ELASTICSEARCH_API_KEY", standard: "", help: "API key of Elasticsearch, instead of user and password", secret: true },
   { name: "ELASTICSEARCH_CA_FILE", standard: "", help: "certificate authorities of Elasticsearch, PEM" },
+  { forTests: true, name: "LOGGIA_PLAIN", standard: "", help: "tricks for speed that are left out, such as fast-path,blocks" },
 ] as const satisfies readonly SettingRow[];
 
 export type SettingName = (typeof SETTINGS)[number]["name"];

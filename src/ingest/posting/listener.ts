@@ -13,6 +13,7 @@ import { HOST_CLOCK } from "../../events/clock.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
+import type { OpenLines } from "../../events/lines.ts";
 import { forwardingOf } from "../../ratelimit/address.ts";
 import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../ratelimit/guesses.ts";
@@ -75,6 +76,10 @@ export type PostListenerOptions = {
   readonly connections?: ConnectionLimits;
   /** Settings of protocols. Default: their standards */
   readonly protocols?: ProtocolSettings;
+  /** Whether plain posts are answered by the fast path. Default: true */
+  readonly usesFastPath?: boolean;
+  /** Reader of the lines of batches. Default: `scanLines` */
+  readonly openLines?: OpenLines;
   /** Called when a connection is evicted. */
   readonly onEvicted?: (reason: EvictionReason) => void;
   /** Answers some requests before they count as posts. Returns true if it did. */
@@ -136,11 +141,11 @@ export function createPostListener(given: PostListenerOptions): Server {
   const server = createServer((request, response) => {
     if (!refuseAmbiguous(request, response)) handleInTurn(request, () => receive(request, response));
   });
-  const { connections = DEFAULT_CONNECTION_LIMITS } = given;
+  const { connections = DEFAULT_CONNECTION_LIMITS, usesFastPath = true } = given;
   limitPipelining(server, POSTS_AT_ONCE);
   const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
-  const fast = addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
-  limitConnections(server, connections, given.onEvicted, fast.isAnswering);
+  const fast = usesFastPath ? addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms }) : null;
+  limitConnections(server, connections, given.onEvicted, fast?.isAnswering);
   return server;
 }
 
