@@ -170,7 +170,7 @@ export function structs<Row, Inner>(
     type: STRUCT(mapFields(({ type }) => type)),
     valueOf(row) {
       const inner = of(row);
-      return inner === null ? null : structValue(mapFields(({ valueOf }) => valueOf(inner)));
+      return inner === null ? null : structValue(mapFields((field) => field.valueOf(inner)));
     },
     begin(vector) {
       const nulls = new Nulls();
