@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Batch, Bus, PartitionLag } from "../src/bus/bus.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
+import type { OpenLines } from "../src/events/lines.ts";
 import type { Store } from "../src/store/store.ts";
 import { yieldToRequests } from "../src/scheduling/cooperative.ts";
 import { deadLetter } from "./deadletters/append.ts";
@@ -33,6 +34,8 @@ export type PipelineOptions = {
   readonly notices?: boolean;
   /** Trusted clock. Default: the host's. */
   readonly now?: () => number;
+  /** Reader of the lines of records. Default: `scanLines` */
+  readonly openLines?: OpenLines;
   /** Bounds of a write batch. Defaults: 5,000 events and 5 MB. */
   readonly maxEvents?: number;
   readonly maxBytes?: number;

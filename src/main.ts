@@ -45,6 +45,7 @@ import { createLimits, type Limits } from "./start/limits.ts";
 import { type ListenerAddress, startListeners } from "./start/listeners.ts";
 import { responseMemory_mb, queuedPostMemory_mb } from "./start/memory.ts";
 import { createOperations } from "./start/operations.ts";
+import { lineReaderBy } from "./start/plain.ts";
 import { POST_TIMES, type PostTimes, type StartOptions } from "./start/options.ts";
 import { startSessionRemoval } from "./auth/sessions/session-removal.ts";
 
@@ -237,6 +238,7 @@ async function startPipelines(
   const pipeline = await startPipeline({
     ...ports,
     store,
+    openLines: lineReaderBy(settings),
     log,
     now: clock.now,
     group: PIPELINE_GROUP,
@@ -307,15 +309,9 @@ async function startApi(
     { ports, clock, accepted, watermarks, group: PIPELINE_GROUP, log },
     closing,
   );
-  const operations = createOperations(ports, deletions, {
-    now: clock.now,
-    copy: backup,
-    holds,
-    continuity,
-    locating,
-    log,
-    closing,
-  });
+  const openLines = lineReaderBy(settings);
+  const parts = { now: clock.now, copy: backup, openLines, holds, continuity, locating, log, closing };
+  const operations = createOperations(ports, deletions, parts);
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
   if (copies !== null) metrics.watchJob("backup", () => copies.last()?.state === "running");
@@ -375,6 +371,8 @@ async function startPost(
     ...shared,
     limits: settings.limits,
     protocols: settings.protocols,
+    usesFastPath: !settings.plain.has("fast-path"),
+    openLines: lineReaderBy(settings),
     observe: metrics.posts,
     connections: connections.post,
     onEvicted: reportEvictions("posting", log, metrics.evicted),

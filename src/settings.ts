@@ -21,6 +21,8 @@ export const ALL_SETTINGS: readonly SettingRow[] = [
   ENGINE_SETTINGS,
   PROTOCOL_SETTINGS,
 ].flatMap((group) => Object.values(group));
+/** The settings that help lists. */
+export const LISTED_SETTINGS: readonly SettingRow[] = ALL_SETTINGS.filter(({ forTests }) => forTests !== true);
 
 /** Values of the settings: those of {@link SERVICE_SETTINGS} by their keys, and these. */
 export type Settings = SettingValues<typeof SERVICE_SETTINGS> & {

@@ -4,7 +4,7 @@ import test from "ava";
 
 import { StartError } from "../src/errors.ts";
 import { DEFAULT_RATES } from "../src/ratelimit/rate-limiter.ts";
-import { ALL_SETTINGS, readSettings } from "../src/settings.ts";
+import { ALL_SETTINGS, LISTED_SETTINGS, readSettings } from "../src/settings.ts";
 import { defaultMemory, MIN_MEMORY, shareMemory } from "../src/settings/memory.ts";
 import { temporaryFolder } from "./support/temporary.ts";
 
@@ -319,6 +319,21 @@ test("the variables that Kubernetes sets for Services are ignored", (t) => {
   const environment: NodeJS.ProcessEnv = Object.assign({}, ...services);
   t.is(readSettings(environment).engines.kind, "embedded");
   t.is(readSettings({ ...environment, ...CLUSTER }).engines.kind, "cluster");
+});
+
+test("tricks for speed are left out by name, by a setting that help does not list", (t) => {
+  t.deepEqual([...readSettings({}).plain], []);
+  const { plain } = readSettings({ LOGGIA_PLAIN: " fast-path, blocks,blocks" });
+  t.deepEqual([...plain], ["fast-path", "blocks"]);
+  t.throws(() => readSettings({ LOGGIA_PLAIN: "fast-path,block" }), {
+    instanceOf: StartError,
+    message:
+      'LOGGIA_PLAIN is "fast-path,block"; allowed: some of fast-path, line-scanner, blocks, sums, list-cache, ' +
+      "list-pages, column-statistics, attribute-columns, vectors, with commas",
+  });
+  t.false(LISTED_SETTINGS.some(({ name }) => name === "LOGGIA_PLAIN"));
+  const unknown = t.throws(() => readSettings({ LOGGIA_NOTHING: "1" }), { instanceOf: StartError });
+  t.false(unknown.message.includes("LOGGIA_PLAIN"));
 });
 
 test("every setting has a help text of one line", (t) => {

@@ -1,4 +1,6 @@
 import type { BusRecord } from "../../src/bus/bus.ts";
+import { scanLines } from "../../src/events/line-scanner.ts";
+import type { OpenLines } from "../../src/events/lines.ts";
 import { RecordReader } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
 import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
@@ -23,6 +25,14 @@ export type Chunk = {
   readonly ends: "nothing" | "write batch" | "batch";
 };
 
+export type ChunkOptions = {
+  /** Bounds of a write batch. */
+  readonly maxEvents: number;
+  readonly maxBytes: number;
+  /** Reader of the lines of records. Default: `scanLines` */
+  readonly openLines?: OpenLines;
+};
+
 /**
  * Decodes records one after the other, as far as the next chunk needs: a batch is bounded in
  * records, and a record may hold any number of events. Malformed lines are failures of the chunk
@@ -30,7 +40,7 @@ export type Chunk = {
  */
 export async function* chunksOf(
   records: readonly BusRecord[],
-  { maxEvents, maxBytes }: { readonly maxEvents: number; readonly maxBytes: number },
+  { maxEvents, maxBytes, openLines = scanLines }: ChunkOptions,
 ): AsyncGenerator<Chunk, void> {
   let chunk = emptyChunk();
   /** Number of lines in this chunk. */
@@ -45,7 +55,7 @@ export async function* chunksOf(
     return ended;
   };
   for (const record of records) {
-    const reader = new RecordReader(record.value);
+    const reader = new RecordReader(record.value, openLines);
     for (let i = 1; reader.hasNext; i++) {
       since += 1;
       if (since > TURN_ITEMS) {

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 
 import type { Batch, Bus, BusRecord, Subscription } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { OpenLines } from "../../src/events/lines.ts";
 import type { BusProgress } from "../../src/operations/operations.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Locate } from "../enrich/enrich.ts";
@@ -18,6 +19,7 @@ export type ReplayOptions = {
   readonly now: () => number;
   /** As in the pipeline's options. */
   readonly locate?: Locate;
+  readonly openLines?: OpenLines;
   /** Records appended before this time are skipped, in milliseconds since the Unix epoch. */
   readonly since: number;
   readonly report?: (progress: BusProgress) => void;

@@ -14,7 +14,7 @@ import { printableLines } from "./terminal.ts";
 import { DATE_ORDERS } from "./times.ts";
 
 /** Loaded only to be shown: with them, all protocols are loaded. */
-const settings = process.argv.includes("start") ? (await import("../settings.ts")).ALL_SETTINGS : [];
+const settings = process.argv.includes("start") ? (await import("../settings.ts")).LISTED_SETTINGS : [];
 
 const program = new Command("loggia")
   .description("An event log service: it accepts events over HTTP, and lists, filters and groups them.")

@@ -53,7 +53,7 @@ function reportFailure(error: unknown, log: Logger): void {
 
 async function run(settings: Settings, log: Logger, options: StartOptions): Promise<void> {
   const about = { version: manifest.version, roles: [...settings.roles], engines: settings.engines.kind };
-  log.info(about, "Starting");
+  log.info({ ...about, ...(settings.plain.size > 0 && { plain: [...settings.plain] }) }, "Starting");
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   // Files under the data folder hold users' events, so only this user may read them.
   process.umask(0o077);

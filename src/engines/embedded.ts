@@ -62,6 +62,7 @@ export async function openEmbedded(
       memoryLimit_mb: settings.memory.store_mb,
       filterLimit_mb: settings.memory.filters_mb,
       spillLimit_mb: settings.memory.spilled_mb,
+      isPlain: (trick) => settings.plain.has(trick),
     }),
   );
   lowerHelperPriority(log);

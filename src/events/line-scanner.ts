@@ -1,5 +1,6 @@
 import { ATTRIBUTES, CREATED, emptyFields, fieldAt, GEO, TAGS, VALUE } from "./line-fields.ts";
 import type { Field, LineFields } from "./line-fields.ts";
+import type { LineReader, OpenLines } from "./lines.ts";
 
 /**
  * Scanner of JSON lines that hold events: each line an object with the fields of an event, in any
@@ -44,7 +45,7 @@ const MAX_ATTRIBUTES_BYTES = 64 * 1024;
 /** Maximum number of tags read here. More are rare. */
 const MAX_TAGS = 100;
 
-export class LineScanner {
+export class LineScanner implements LineReader {
   /** Fields of the last line read. */
   fields: LineFields = emptyFields();
   /**
@@ -75,18 +76,10 @@ export class LineScanner {
     this.#next = from;
   }
 
-  /**
-   * Whether there is another line. After a line break at the very end there is one more, empty
-   * line.
-   */
   get hasNext(): boolean {
     return this.#next <= this.#bytes.length;
   }
 
-  /**
-   * Advances to the next line, which must exist, and reads it.
-   * @returns false if the fields must be read from {@link text} with `JSON.parse`
-   */
   next(): boolean {
     this.#start = this.#next;
     const end = this.#bytes[this.#start] === OPEN_BRACE ? this.#readObject(this.#start) : -1;
@@ -110,18 +103,15 @@ export class LineScanner {
     return found === -1 ? this.#bytes.length : found;
   }
 
-  /** The last line read. */
   get text(): string {
     if (this.#start === this.#end) return "";
     return this.#bytes.toString("utf8", this.#start, this.#end);
   }
 
-  /** The bytes of the last line read. */
   get bytes(): Buffer {
     return this.#bytes.subarray(this.#start, this.#end);
   }
 
-  /** A plain line without its opening brace and without `created`. */
   get withoutCreated(): string {
     const from = this.#start + 1;
     if (this.#createdTo === 0) return this.#part(from, this.#end);
@@ -350,6 +340,9 @@ export class LineScanner {
     return end;
   }
 }
+
+/** Reads lines with a {@link LineScanner}. */
+export const scanLines: OpenLines = (bytes, from) => new LineScanner(bytes, from);
 
 function parsed(json: string): unknown {
   try {

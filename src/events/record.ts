@@ -2,12 +2,13 @@ import { areAttributes, encodeAttributes, flatten } from "./attributes.ts";
 import type { Deletion } from "./deletion.ts";
 import type { AcceptedEvent, LogKey, PostedEvent, StoredEvent, UserId } from "./event.ts";
 import { isEventId, type EventId } from "./id.ts";
-import { LineScanner } from "./line-scanner.ts";
 import { LINE_FIELD_NAMES } from "./field-order.ts";
 import { KEYWORD_FIELDS } from "./keywords.ts";
 import type { Keywords } from "./keywords.ts";
 import { mapKeywords } from "./map-keywords.ts";
 import type { LineFields } from "./line-fields.ts";
+import { splitLines } from "./lines.ts";
+import type { LineReader, OpenLines } from "./lines.ts";
 import { objectMaker } from "./object-maker.ts";
 import type { BoundedField } from "./schema.ts";
 import { NO_TAGS } from "./tags.ts";
@@ -114,8 +115,8 @@ export function encodeRecord(log: LogKey, lines: readonly string[]): Buffer {
 }
 
 /** Returns the lines of a record; see {@link RecordReader}. */
-export function decodeRecord(value: Buffer): RecordLine[] {
-  const reader = new RecordReader(value);
+export function decodeRecord(value: Buffer, openLines: OpenLines = splitLines): RecordLine[] {
+  const reader = new RecordReader(value, openLines);
   const lines: RecordLine[] = [];
   while (reader.hasNext) lines.push(reader.next());
   return lines;
@@ -131,34 +132,34 @@ export class RecordReader {
   readonly isBroken: boolean;
   readonly #log: LogKey;
   /** null if the first line is invalid or the only one. */
-  readonly #scanner: LineScanner | null;
+  readonly #reader: LineReader | null;
   #broken: RecordLine | null;
 
-  constructor(value: Buffer) {
+  constructor(value: Buffer, openLines: OpenLines) {
     const end = value.indexOf("\n");
     const header = parseObject(value.toString("utf8", 0, end === -1 ? undefined : end));
     const reason = faultOf(header);
     this.isBroken = reason !== null;
     this.#broken = reason === null ? null : broken(reason, value.toString("utf8"));
-    this.#scanner = this.isBroken || end === -1 ? null : new LineScanner(value, end + 1);
+    this.#reader = this.isBroken || end === -1 ? null : openLines(value, end + 1);
     this.#log = header?.["log"] as LogKey;
   }
 
   get hasNext(): boolean {
-    return this.#broken !== null || (this.#scanner !== null && this.#scanner.hasNext);
+    return this.#broken !== null || (this.#reader !== null && this.#reader.hasNext);
   }
 
   /** May be called only while {@link hasNext} is true. */
   next(): RecordLine {
-    const line = this.#broken ?? this.#read(this.#scanner!);
+    const line = this.#broken ?? this.#read(this.#reader!);
     this.#broken = null;
     return line;
   }
 
-  #read(scanner: LineScanner): RecordLine {
-    const event = scanner.next() ? eventOf(this.#log, scanner.fields) : null;
+  #read(reader: LineReader): RecordLine {
+    const event = reader.next() ? eventOf(this.#log, reader.fields) : null;
     // The general decoder reads the line, or finds out what is wrong with it.
-    return event === null ? decodeLine(this.#log, scanner.text) : { kind: "event", event };
+    return event === null ? decodeLine(this.#log, reader.text) : { kind: "event", event };
   }
 }
 

@@ -11,7 +11,7 @@ import { asksForHtml, JSON_FORMAT, negotiate, render } from "./formats.ts";
 import type { Body, Format } from "./formats.ts";
 import { closeWhenBrowserEnds } from "./limits/hang-up.ts";
 import { COMMON_HEADERS } from "./headers.ts";
-import { endAfter, isLatest } from "./fast-path/response-tracker.ts";
+import { endAfter, isLatest } from "./response-tracker.ts";
 import type { Handler, Observer, Reply, Route } from "./route.ts";
 import { requireHost } from "./malformed.ts";
 import { sendStreamed } from "./streamed.ts";

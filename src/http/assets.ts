@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { hasBody } from "./body.ts";
 import { COMMON_HEADERS } from "./headers.ts";
-import { endAfter } from "./fast-path/response-tracker.ts";
+import { endAfter } from "./response-tracker.ts";
 
 /** Answers requests for the page and its assets. Returns whether the request was one of them. */
 export type PageHandler = (request: IncomingMessage, response: ServerResponse) => boolean;

@@ -7,7 +7,7 @@ import { hasUnsent, limitSlowReaders, limitUnread, shedConnections } from "./lim
 import type { EvictionReason } from "./limits/connections.ts";
 import type { ConnectionLimits } from "./limits/connection-limits.ts";
 import { limitChunks } from "./limits/chunks.ts";
-import { isAnswering, trackResponses } from "./fast-path/response-tracker.ts";
+import { isAnswering, trackResponses } from "./response-tracker.ts";
 import { answerMalformed } from "./malformed.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 
 import { LoggiaError } from "../errors.ts";
 import { COMMON_HEADERS } from "./headers.ts";
-import { endAfter, isEnding, linger, pendingResponsesOf } from "./fast-path/response-tracker.ts";
+import { endAfter, isEnding, linger, pendingResponsesOf } from "./response-tracker.ts";
 
 /**
  * Answers input that never becomes a request in the format of all errors: bytes that are not HTTP,

@@ -14,7 +14,7 @@ import { handleInTurn } from "./limits/long-heads.ts";
 import { closeGracefully, limitConnections, listenOn } from "./listen.ts";
 import type { Listener } from "./listen.ts";
 import type { ConnectionLimits } from "./limits/connection-limits.ts";
-import { limitPipelining } from "./fast-path/pipelining.ts";
+import { limitPipelining } from "./limits/pipelining.ts";
 import { refuseAmbiguous } from "./malformed.ts";
 import type { Handler, Observer, Route } from "./route.ts";
 

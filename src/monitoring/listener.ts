@@ -6,7 +6,7 @@ import { LoggiaError } from "../errors.ts";
 import { toFailure } from "../http/errors.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
 import type { EvictionReason } from "../http/limits/connections.ts";
-import { endAfter } from "../http/fast-path/response-tracker.ts";
+import { endAfter } from "../http/response-tracker.ts";
 import { limitConnections } from "../http/listen.ts";
 import type { ConnectionLimits } from "../http/limits/connection-limits.ts";
 import { refuseAmbiguous } from "../http/malformed.ts";

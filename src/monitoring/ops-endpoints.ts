@@ -5,7 +5,7 @@ import { LoggiaError } from "../errors.ts";
 import { hasBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
-import { endAfter } from "../http/fast-path/response-tracker.ts";
+import { endAfter } from "../http/response-tracker.ts";
 import { requireHost } from "../http/malformed.ts";
 import type { Health, Need } from "./health.ts";
 import { METRICS_CONTENT_TYPE } from "./metrics.ts";

@@ -11,6 +11,7 @@ import {
 } from "../events/limits.ts";
 import { readBusKeep } from "./bus-keep.ts";
 import { readMemory } from "./memory.ts";
+import { readPlain } from "./plain.ts";
 import type { Setting } from "./setting.ts";
 import { type Address, addNetwork, invalidSetting, oneWordOf, readAddress, readMatch, readText } from "./values.ts";
 
@@ -38,6 +39,7 @@ export const SERVICE_SETTINGS = {
   monitoring: { name: "LOGGIA_OPS", standard: "", help: "address for health and metrics, host:port; other listeners then serve no metrics", read: readOptionalAddress },
   trustedProxies: { name: "LOGGIA_TRUSTED_PROXIES", standard: "", help: "address or address/bits,… of proxies whose X-Forwarded-For and -Host are trusted", read: readProxies },
   hosts: { name: "LOGGIA_HOSTS", standard: "", help: "names by which browsers call the API, such as logs.example.org,…; addresses always work", read: readHosts },
+  plain: { forTests: true, name: "LOGGIA_PLAIN", standard: "", help: "tricks for speed that are left out, such as fast-path,blocks", read: readPlain },
 } as const satisfies Readonly<Record<string, Setting<unknown>>>;
 
 function readOptionalAddress(name: string, value: string): Address | null {

@@ -10,6 +10,8 @@ export type SettingRow = {
   readonly standard: string;
   readonly help: string;
   readonly secret?: true;
+  /** Only tests set it. Help and README leave it out. */
+  readonly forTests?: true;
 };
 
 /** A setting with its reader, which gets the standard value if the variable is not set. */

@@ -16,6 +16,7 @@ const MOST_EDITS = 2;
  */
 export function refuseUnknown(environment: NodeJS.ProcessEnv, settings: readonly SettingRow[]): void {
   const names = settings.flatMap(({ name, secret }) => (secret === true ? [name, `${name}_FILE`] : [name]));
+  const listed = names.filter((name) => !settings.some((row) => row.name === name && row.forTests === true));
   const isSet = (name: string): boolean => (environment[name]?.trim() ?? "") !== "";
   const unset = names.filter((name) => !isSet(name) && !isSet(name.replace(/_FILE$/, "")));
   for (const [name, value = ""] of Object.entries(environment)) {
@@ -26,7 +27,7 @@ export function refuseUnknown(environment: NodeJS.ProcessEnv, settings: readonly
     const meant = isSet(name) ? nearest(name, unset, MOST_EDITS) : null;
     if (meant === null && !name.startsWith("LOGGIA_")) continue;
     const prefix = `${(meant ?? name).split("_")[0]}_`;
-    const allowed = names.filter((known) => known.startsWith(prefix)).join(", ");
+    const allowed = listed.filter((known) => known.startsWith(prefix)).join(", ");
     const remedy = meant === null ? `; allowed are ${allowed}` : `. Did you mean ${meant}? Allowed are ${allowed}`;
     throw new StartError(`${name} is not a setting${remedy}`);
   }

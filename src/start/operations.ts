@@ -6,6 +6,7 @@ import { rebuild } from "../../pipelines/replay/rebuild.ts";
 import { NOTHING_READ, replay } from "../../pipelines/replay/replay.ts";
 import type { DeletionLog } from "../bus/deletions.ts";
 import type { Engines, Ports } from "../engines/engines.ts";
+import type { OpenLines } from "../events/lines.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import type { Continuity } from "../operations/continuity.ts";
 import { createJob } from "../operations/job.ts";
@@ -18,6 +19,7 @@ type OperationParts = {
   readonly holds: Holds;
   readonly continuity: Continuity | null;
   readonly locating: { readonly locate?: Locate };
+  readonly openLines: OpenLines;
   readonly log: Logger;
   readonly closing: AsyncDisposableStack;
 };
@@ -26,7 +28,7 @@ type OperationParts = {
 export function createOperations(
   ports: Ports,
   deletions: DeletionLog,
-  { now, copy, holds, continuity, locating, log, closing }: OperationParts,
+  { now, copy, holds, continuity, locating, openLines, log, closing }: OperationParts,
 ): Operations {
   const rebuilds = canRebuild(ports.store);
   const replays = createJob<ReplayOrder, ReplayProgress>({
@@ -34,7 +36,7 @@ export function createOperations(
     log,
     none: { ...NOTHING_READ, rebuild: null },
     run: async ({ since, into }, report, signal) => {
-      const options = { ...ports, ...locating, now, log, since, signal };
+      const options = { ...ports, ...locating, openLines, now, log, since, signal };
       await continuity?.compare();
       const progress =
         into === "new" && canRebuild(ports.store)

@@ -1,38 +1,13 @@
 import { pino } from "pino";
 
-import { openDuckdbStore } from "../../src/store/duckdb/store.ts";
 import { openElasticsearchStore } from "../../src/store/elasticsearch/store.ts";
 import { elasticsearchClient, QUERY_TIMEOUT_MS } from "../support/elasticsearch.ts";
 import { realEngines } from "../support/engine-kinds.ts";
-import { temporaryFolder, uniqueName } from "../support/temporary.ts";
+import { uniqueName } from "../support/temporary.ts";
+import { DUCKDB } from "./duckdb-adapter.ts";
 import type { StoreAdapter } from "./store-fixture.ts";
 
 const silent = pino({ level: "silent" });
-
-const duckdb: StoreAdapter = {
-  name: "DuckDB",
-  keepsPositions: true,
-  differentialRounds: 12,
-  open: async (t, listedAttributes) => {
-    const folder = temporaryFolder(t);
-    const store = await openDuckdbStore({
-      file: `${folder}/events.duckdb`,
-      log: silent,
-      memoryLimit_mb: 256,
-      threads: 2,
-      readTimeout_ms: QUERY_TIMEOUT_MS,
-      // Gives attributes columns with the few events of a test.
-      countedEvents: 5,
-      // Puts the events into blocks.
-      blockRows: 8,
-      // Computes groups by time from sums.
-      summedEvents: 0,
-      listedAttributes,
-    });
-    t.teardown(() => store[Symbol.asyncDispose]());
-    return store;
-  },
-};
 
 /**
  * Returns the adapter of Elasticsearch. It has one namespace for all tests of a run, so that
@@ -65,4 +40,4 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 }
 
 /** The adapters of the store port that this run can reach. A new adapter takes one line. */
-export const storeAdapters: readonly StoreAdapter[] = [duckdb, ...(realEngines ? [elasticsearchAdapter()] : [])];
+export const storeAdapters: readonly StoreAdapter[] = [DUCKDB, ...(realEngines ? [elasticsearchAdapter()] : [])];

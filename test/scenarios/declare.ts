@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { Engine } from "./engines.ts";
+import type { Engine } from "./engine.ts";
 import { runScenario } from "./run.ts";
 import { readScenarios } from "./scenario.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { Service } from "./engines.ts";
+import type { Service } from "./engine.ts";
 import { describedFaults } from "./described.ts";
 import { differences } from "./match.ts";
 import type { Scenario, Step } from "./scenario.ts";

@@ -7,7 +7,7 @@ import { patternOf } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
 import { createSerialQueue } from "../../src/scheduling/serial-queue.ts";
 import { uniqueName } from "../support/temporary.ts";
-import type { Service } from "./engines.ts";
+import type { Service } from "./engine.ts";
 import { fill } from "./names.ts";
 import type { Names } from "./names.ts";
 import type { Scenario, SeedEvent } from "./scenario.ts";

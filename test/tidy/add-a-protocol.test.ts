@@ -32,8 +32,8 @@ function copyWithProtocol(folder: string): void {
     writeFileSync(join(folder, path), code);
   }
   const list = join(folder, "src/ingest/protocols/list.ts");
-  const text = readFileSync(list, "utf8").replace(/(PROTOCOLS: [^=]+= \[)/, "$1PLAIN, ");
-  writeFileSync(list, `import { PLAIN } from "./plain/protocol.ts";\n${text}`);
+  const text = readFileSync(list, "utf8").replace(/(PROTOCOLS: [^=]+= \[)/, "$1BARE, ");
+  writeFileSync(list, `import { BARE } from "./bare/protocol.ts";\n${text}`);
 }
 
 test("a protocol that is added by the guide is served by HTTP and on its socket", async (t) => {
@@ -47,21 +47,21 @@ test("a protocol that is added by the guide is served by HTTP and on its socket"
     readonly ALL_SETTINGS: readonly { readonly name: string }[];
     readonly readSettings: typeof readSettings;
   };
-  t.true(ALL_SETTINGS.some(({ name }) => name === "LOGGIA_PLAIN"));
+  t.true(ALL_SETTINGS.some(({ name }) => name === "LOGGIA_BARE"));
   const { startLoggia: start } = (await import(join(folder, "src/main.ts"))) as { startLoggia: typeof startLoggia };
   const environment = environmentOf("embedded", join(folder, "data"));
-  const settings = read({ ...environment, LOGGIA_PLAIN: `tcp://127.0.0.1:0/${LOG}` });
+  const settings = read({ ...environment, LOGGIA_BARE: `tcp://127.0.0.1:0/${LOG}` });
   const service = await start(settings, pino({ level: "silent" }), postTimesFor(settings));
   t.teardown(() => service.close());
   const [apiUrl, postUrl] = [service.api!, service.post!].map(({ port }) => `http://127.0.0.1:${port}`) as [
     string,
     string,
   ];
-  const posted = await fetch(`${postUrl}/plain?apikey=${KEY}`, { method: "POST", body: "by HTTP\n\n" });
+  const posted = await fetch(`${postUrl}/bare?apikey=${KEY}`, { method: "POST", body: "by HTTP\n\n" });
   t.is(posted.status, 204);
-  const { port } = service.listeners.find(({ protocol }) => protocol === "plain")!;
+  const { port } = service.listeners.find(({ protocol }) => protocol === "bare")!;
   connect(port, "127.0.0.1").end("by TCP\n");
   const events = await eventsOf({ ...service, apiUrl, postUrl }, 2);
   t.deepEqual(events.map(({ text }) => text).toSorted(), ["by HTTP", "by TCP"]);
-  t.is(await metricOf({ apiUrl }, "events_total", "plain"), 1);
+  t.is(await metricOf({ apiUrl }, "events_total", "bare"), 1);
 });

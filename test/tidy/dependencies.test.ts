@@ -48,6 +48,8 @@ const PLANTED: readonly [file: string, importing: string, rule: string][] = [
   ["src/ingest/listeners/planted.ts", "../protocols/match.ts", "ingest-points-down"],
   ["src/ingest/protocols/planted/planted.ts", "../../posting/answers.ts", "ingest-points-down"],
   ["src/ingest/pages/planted.ts", "../protocols/match.ts", "ingest-points-down"],
+  ["src/http/planted.ts", "./fast-path/request-head.ts", "fast-path-is-chosen-in-one-file"],
+  ["src/ingest/posting/planted.ts", "../../http/fast-path/fast-path.ts", "fast-path-is-chosen-in-one-file"],
   ["src/http/limits/planted.ts", "../listen.ts", "http-limits-are-below-listen"],
   ["src/cli/ship/planted.ts", "../post-batch.ts", "ship-is-below-its-command"],
   ["src/http/planted.ts", "../main.ts", "only-main-composes"],

@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import test from "ava";
 
-import { ALL_SETTINGS } from "../../src/settings.ts";
+import { ALL_SETTINGS, LISTED_SETTINGS } from "../../src/settings.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const README = readFileSync(new URL("README.md", ROOT), "utf8");
 const MAKEFILE = readFileSync(new URL("Makefile", ROOT), "utf8");
 
 test("the README lists every setting, with its default and what it does", (t) => {
-  for (const { name, standard, help } of ALL_SETTINGS) {
+  for (const { name, standard, help } of LISTED_SETTINGS) {
     t.true(README.includes(`| \`${name}\` | ${standard === "" ? "" : `\`${standard}\``} | ${help} |`), name);
   }
 });
@@ -23,7 +23,7 @@ test("the README's table of make targets has each target, and no other", (t) => 
   for (const name of listed) t.true(targets.includes(name), `make ${name} is no target`);
 });
 
-test("make help lists every setting", (t) => {
+test("make help lists every setting but those for tests", (t) => {
   const help = execFileSync("make", ["help"], { cwd: ROOT, encoding: "utf8" });
-  for (const { name } of ALL_SETTINGS) t.true(help.includes(`  ${name} `), name);
+  for (const row of ALL_SETTINGS) t.is(help.includes(`  ${row.name} `), LISTED_SETTINGS.includes(row), row.name);
 });

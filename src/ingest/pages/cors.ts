@@ -5,7 +5,7 @@ import { LoggiaError } from "../../errors.ts";
 import { type LogKey, parseLogKey } from "../../events/event.ts";
 import { hasBody } from "../../http/body.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
-import { endAfter } from "../../http/fast-path/response-tracker.ts";
+import { endAfter } from "../../http/response-tracker.ts";
 import { answerSnippet } from "./snippet.ts";
 
 /** Log that a page's request posts to: the one in its path, or the one of its key. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { hasBody } from "../../http/body.ts";
-import { endAfter } from "../../http/fast-path/response-tracker.ts";
+import { endAfter } from "../../http/response-tracker.ts";
 
 const PATH = /^(?:https?:\/\/[^/?]*)?\/loggia\.js(?:\?|$)/;
 const SNIPPET = readFileSync(new URL("./loggia.min.js", import.meta.url));

@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 
 import { type Body, type Format, JSON_FORMAT, jsonOf, render } from "../../http/formats.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
-import { endAfter } from "../../http/fast-path/response-tracker.ts";
+import { endAfter } from "../../http/response-tracker.ts";
 import type { hintHeaders } from "../../query/hints.ts";
 import { batchBody, batchJson } from "./batch-answer.ts";
 import type { BatchOutcome } from "./batch-answer.ts";

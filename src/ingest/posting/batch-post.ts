@@ -6,6 +6,7 @@ import { HOST_CLOCK } from "../../events/clock.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
+import type { OpenLines } from "../../events/lines.ts";
 import { BATCH_MAX_BYTES, type BatchBody, type BatchForm, type BatchTurn, readBatch } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import type { WriteCoalescer } from "../append/write-coalescer.ts";
@@ -23,6 +24,8 @@ export type BatchPostOptions = {
   /** Default: the host's clock */
   readonly clock?: PostClock | undefined;
   readonly memory: Pick<IngestMemory, "batchTurns">;
+  /** Reader of the lines of batches. Default: `scanLines` */
+  readonly openLines?: OpenLines | undefined;
 };
 
 const KEY_MAX_CHARACTERS = 200;
@@ -64,12 +67,14 @@ export async function postBatch(
   { log, owner, apiKey, key, secret, keepsClaims, gone }: Sender,
   form: BatchForm,
   given: BatchBody,
-  { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK, memory }: BatchPostOptions,
+  { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK, memory, openLines }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
   const turn: BatchTurn = (work) => memory.batchTurns.run(owner, work, { gone });
-  const read = (at: PostTimes) =>
-    readBatch(form, given, { limits, range: { ...at, retentionDays, keepsClaims }, secret }, turn);
+  const read = (at: PostTimes) => {
+    const range = { ...at, retentionDays, keepsClaims };
+    return readBatch(form, given, { limits, range, secret, openLines }, turn);
+  };
   const at = postTimesBy(clock);
   const batch = await read(at);
   const { lines } = batch;

@@ -2,7 +2,8 @@ import { LoggiaError } from "../../errors.ts";
 import { KEYWORD_FIELDS } from "../../events/keywords.ts";
 import { mapKeywords } from "../../events/map-keywords.ts";
 import type { FieldLimits } from "../../events/limits.ts";
-import { LineScanner } from "../../events/line-scanner.ts";
+import { scanLines } from "../../events/line-scanner.ts";
+import type { LineReader, OpenLines } from "../../events/lines.ts";
 import type { LineFields } from "../../events/line-fields.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags, NO_TAGS } from "../../events/tags.ts";
@@ -62,6 +63,8 @@ export type BatchRules = {
   readonly range: CreatedRange;
   /** The API key of the request, which error events must not hold. */
   readonly secret: string;
+  /** Default: `scanLines` */
+  readonly openLines?: OpenLines | undefined;
 };
 
 async function read(form: BatchForm, given: BatchBody, rules: BatchRules): Promise<Batch> {
@@ -88,13 +91,15 @@ class BatchReader {
   readonly #limits: FieldLimits;
   readonly #range: CreatedRange;
   readonly #mask: KeyMask;
+  readonly #openLines: OpenLines;
 
-  constructor(body: Buffer, most: number, { limits, range, secret }: BatchRules) {
+  constructor(body: Buffer, most: number, { limits, range, secret, openLines = scanLines }: BatchRules) {
     this.#body = body;
     this.#most = most;
     this.#limits = limits;
     this.#range = range;
     this.#mask = new KeyMask(secret);
+    this.#openLines = openLines;
   }
 
   /** Reads a body that is one event. */
@@ -118,9 +123,9 @@ class BatchReader {
   /** Reads one event per line. Blank lines are skipped. */
   async lines(): Promise<readonly ReadItem[]> {
     const items: ReadItem[] = [];
-    const scanner = new LineScanner(this.#body);
-    while (scanner.hasNext) {
-      const item = this.#line(scanner) ?? (await this.#parsedLine(scanner.bytes));
+    const reader = this.#openLines(this.#body);
+    while (reader.hasNext) {
+      const item = this.#line(reader) ?? (await this.#parsedLine(reader.bytes));
       if (this.yielder.isDue) await this.yielder.turn();
       if (item === null) continue;
       if (items.length === this.#most) throw tooMany(await this.#filledLines(), this.#most);
@@ -207,10 +212,10 @@ class BatchReader {
   }
 
   /** Reads the next line if it is as most lines are; null if it must be parsed. */
-  #line(scanner: LineScanner): ReadItem | null {
-    if (!scanner.next()) return null;
+  #line(reader: LineReader): ReadItem | null {
+    if (!reader.next()) return null;
     const [limits, range] = [this.#limits, this.#range];
-    const item = readPlain(scanner, limits, range) ?? readItem(itemOf(scanner.fields), limits, range);
+    const item = readPlain(reader, limits, range) ?? readItem(itemOf(reader.fields), limits, range);
     // Faults come from parsing the whole line: all of them, in the order of the fields.
     return item.fault === null ? item : null;
   }
@@ -273,7 +278,7 @@ function parsed(json: string | null): unknown {
  * Reads an event whose bytes go to the bus as posted, except for its attributes. Returns null if a
  * field needs another encoding or may be invalid.
  */
-function readPlain(line: LineScanner, limits: FieldLimits, range: CreatedRange): ReadItem | null {
+function readPlain(line: LineReader, limits: FieldLimits, range: CreatedRange): ReadItem | null {
   const { fields } = line;
   const { id, created, text, tags, data } = fields;
   if (!line.isPlain || id !== undefined || data === "" || typeof text !== "string" || text.trim() === "") return null;
@@ -288,7 +293,7 @@ function readPlain(line: LineScanner, limits: FieldLimits, range: CreatedRange):
 }
 
 /** Returns the fields of a plain line: its bytes as posted, unless attributes need re-encoding. */
-function plainFields(line: LineScanner, limits: FieldLimits, faults: string[]): string {
+function plainFields(line: LineReader, limits: FieldLimits, faults: string[]): string {
   const { fields } = line;
   const { text, tags, value, data, attributes = null } = fields;
   const encoded = readAttributes(parsed(attributes), limits, faults);

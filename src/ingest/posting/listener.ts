@@ -13,6 +13,7 @@ import { HOST_CLOCK } from "../../events/clock.ts";
 import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
+import type { OpenLines } from "../../events/lines.ts";
 import { forwardingOf } from "../../ratelimit/address.ts";
 import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
@@ -25,7 +26,7 @@ import { handleInTurn } from "../../http/limits/long-heads.ts";
 import { limitConnections } from "../../http/listen.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../../http/limits/connection-limits.ts";
 import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
-import { limitPipelining } from "../../http/fast-path/pipelining.ts";
+import { limitPipelining } from "../../http/limits/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
 import { decodeSegment } from "../../http/segment.ts";
 import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
@@ -80,6 +81,10 @@ export type PostListenerOptions = {
   readonly connections?: ConnectionLimits;
   /** Settings of protocols. Default: their standards */
   readonly protocols?: ProtocolSettings;
+  /** Whether plain posts are answered by the fast path. Default: true */
+  readonly usesFastPath?: boolean;
+  /** Reader of the lines of batches. Default: `scanLines` */
+  readonly openLines?: OpenLines;
   /** Called when a connection is evicted. */
   readonly onEvicted?: (reason: EvictionReason) => void;
   /** Answers some requests before they count as posts. Returns true if it did. */
@@ -142,11 +147,11 @@ export function createPostListener(given: PostListenerOptions): Server {
   const server = createServer((request, response) => {
     if (!refuseAmbiguous(request, response)) handleInTurn(request, () => receive(request, response));
   });
-  const { connections = DEFAULT_CONNECTION_LIMITS } = given;
+  const { connections = DEFAULT_CONNECTION_LIMITS, usesFastPath = true } = given;
   limitPipelining(server, POSTS_AT_ONCE);
   const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
-  const fast = addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms });
-  limitConnections(server, connections, given.onEvicted, fast.isAnswering);
+  const fast = usesFastPath ? addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms }) : null;
+  limitConnections(server, connections, given.onEvicted, fast?.isAnswering);
   return server;
 }
 

@@ -19,7 +19,7 @@ import type { BodyShare } from "../../http/body-budget.ts";
 import { toFailure } from "../../http/errors.ts";
 import { parseForm } from "../../http/form.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
-import { endAfter } from "../../http/fast-path/response-tracker.ts";
+import { endAfter } from "../../http/response-tracker.ts";
 import { goneSignal } from "../../http/when-closed.ts";
 import { discardBody, idempotencyKey, orDiscard } from "./batch-post.ts";
 import type { WriteCoalescer } from "../append/write-coalescer.ts";

@@ -16,6 +16,7 @@ import { AttributeColumns } from "./database/attributes.ts";
 import { BlockBuilder } from "./blocks/block-builder.ts";
 import { BlockIndex } from "./blocks/block-index.ts";
 import type { Block, BlockOptions } from "./blocks/block-index.ts";
+import { NoBlocks } from "./blocks/no-blocks.ts";
 import { TokenListPool } from "./blocks/token-list.ts";
 import { ChunkPool } from "./write/chunks.ts";
 import { Database } from "./database/database.ts";
@@ -32,6 +33,9 @@ import * as read from "./read/read.ts";
 import { ListTimesCache } from "./memory/list-times-cache.ts";
 import { reclassify } from "./write/reclassify.ts";
 import { deleteExpired } from "./write/retention.ts";
+import { beginVector } from "./write/vectors/columns.ts";
+import type { BeginColumn } from "./write/vectors/columns.ts";
+import { beginValues } from "./write/vectors/values.ts";
 import { ALERTS_TABLE, eventsTable } from "./write/rows.ts";
 import type { EventRow } from "./write/rows.ts";
 import { splitId } from "./database/schema.ts";
@@ -71,7 +75,14 @@ export type DuckdbOptions = {
   readonly listedAttributes?: number | undefined;
   /** Blocks stored in one table of filters. 128 by default. */
   readonly tableBlocks?: number;
+  /** Whether a trick for speed is left out. By default none is. */
+  readonly isPlain?: IsPlain;
 };
+
+/** What the store does for speed alone. */
+type DuckdbTrick =
+  "blocks" | "sums" | "list-cache" | "list-pages" | "column-statistics" | "attribute-columns" | "vectors";
+type IsPlain = (trick: DuckdbTrick) => boolean;
 
 /** The embedded store, which can be copied while it runs. */
 export type DuckdbStore = Store & {
@@ -94,23 +105,25 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
   const { readTimeout_ms = 30_000, countedEvents = 1024, summedEvents = 100_000 } = options;
   const { blockRows = 8192, tableBlocks, listedAttributes = MAX_LISTED_ATTRIBUTES } = options;
-  const { spillLimit_mb, filterLimit_mb } = options;
+  const { spillLimit_mb, filterLimit_mb, isPlain = () => false } = options;
   await using opening = new AsyncDisposableStack();
   const limits = { memoryLimit_mb, spillLimit_mb, threads, readTimeout_ms };
   const database = opening.use(await Database.open({ file, log, ...limits }));
   const filterLimit_bytes = filterLimit_mb === undefined ? Infinity : filterLimit_mb * 2 ** 20;
   const blocks = { blockRows, filterLimit_bytes, filterPath: `${file}.filters`, tableBlocks, log };
-  const statistics = await readStatistics(database, { countedEvents, summedEvents, ...blocks });
+  const statistics = await readStatistics(database, { countedEvents, summedEvents, ...blocks }, isPlain);
   opening.use(statistics.blocks);
-  const builder = opening.use(new BlockBuilder(database, statistics.blocks, log));
-  const writer = new Writer(database, statistics);
+  const builder =
+    statistics.blocks instanceof BlockIndex ? opening.use(new BlockBuilder(database, statistics.blocks, log)) : null;
+  const writer = new Writer(database, statistics, isPlain("vectors") ? beginValues : beginVector);
+  const listing = isPlain("list-pages") ? list.listSorted : list.list;
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const extentOf = () => reading((connection) => statistics.extent(connection));
   const readingPlan = <T>(plan: ListPlan | GroupPlan, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> =>
     runWithinTime(plan, { run: () => reading(work), isTooSlow: (error) => error instanceof QueryTooSlow, extentOf });
   const annotate: Database["write"] = (work) => database.write(work, "marks").catch(rethrow);
   const closing = opening.move();
-  builder.start();
+  builder?.start();
   return {
     prepareEvents: () => writer.prepare(),
     writeEvents: (events, position) => writer.events(events, position),
@@ -120,7 +133,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writes: () => writer.writes,
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
     list: (plan, { countUpTo = Infinity } = {}) =>
-      readingPlan(plan, (connection) => list.list(connection, plan, countUpTo, statistics)),
+      readingPlan(plan, (connection) => listing(connection, plan, countUpTo, statistics)),
     rows: (plan) => readingPlan(plan, (connection) => list.rows(connection, plan, statistics)),
     group: (plan) => readingPlan(plan, (connection) => group(connection, plan, statistics)),
     users: (plan) => reading((connection) => users(connection, plan)),
@@ -147,7 +160,7 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     reclassify: (piece) => reclassify(database, statistics.logs, piece).catch(rethrow),
     // A committed write is visible to every later query.
     refresh: () => Promise.resolve(),
-    indexed: () => builder.done(),
+    indexed: async () => builder?.done(),
     copyTo: (to) => database.copyTo(to).catch(rethrow),
     ping: async () => {
       await reading((connection) => connection.run("select 1"));
@@ -160,19 +173,20 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
 async function readStatistics(
   database: Database,
   { countedEvents, summedEvents, ...options }: BlockOptions & { countedEvents: number; summedEvents: number },
+  isPlain: IsPlain,
 ): Promise<ColumnStatistics> {
   try {
-    return await database.maintain(
-      async (connection) =>
-        new ColumnStatistics({
-          logs: await LogNumbers.read(connection),
-          attributes: await AttributeColumns.read(connection, countedEvents),
-          blocks: await BlockIndex.read(connection, options),
-          annotatedLogs: await AnnotatedLogs.read(connection),
-          listTimes: new ListTimesCache(database),
-          sums: new TimeSums(database, summedEvents),
-        }),
-    );
+    return await database.maintain(async (connection) => {
+      const parts = {
+        logs: await LogNumbers.read(connection),
+        attributes: await AttributeColumns.read(connection, isPlain("attribute-columns") ? null : countedEvents),
+        blocks: await (isPlain("blocks") ? NoBlocks.open(connection) : BlockIndex.read(connection, options)),
+        annotatedLogs: await AnnotatedLogs.read(connection),
+        listTimes: isPlain("list-cache") ? null : new ListTimesCache(database),
+        sums: isPlain("sums") ? null : new TimeSums(database, summedEvents),
+      };
+      return new ColumnStatistics(parts, { assumesAll: isPlain("column-statistics") });
+    });
   } catch (error) {
     throw startError(database.file, error);
   }
@@ -183,7 +197,7 @@ class Writer {
   readonly #database: Database;
   readonly #statistics: ColumnStatistics;
   readonly #events: ChunkPool<StoredEvent, EventRow>;
-  readonly #alerts = new ChunkPool(ALERTS_TABLE);
+  readonly #alerts: ChunkPool<Alert, Alert>;
   readonly #tokenLists = new TokenListPool();
   /** null until the first write. Changes only during a write. */
   #high: write.HighWater | null = null;
@@ -191,10 +205,11 @@ class Writer {
   #largestRequested: EventId | "" = "";
   #writes = 0;
 
-  constructor(database: Database, statistics: ColumnStatistics) {
+  constructor(database: Database, statistics: ColumnStatistics, beginColumn: BeginColumn) {
     this.#database = database;
     this.#statistics = statistics;
-    this.#events = new ChunkPool(eventsTable(statistics));
+    this.#events = new ChunkPool(eventsTable(statistics), beginColumn);
+    this.#alerts = new ChunkPool(ALERTS_TABLE, beginColumn);
   }
 
   /** Number of successful writes of events. */
@@ -203,7 +218,7 @@ class Writer {
   }
 
   prepare(): DuckdbEvents {
-    return new DuckdbEvents(this.#events, this.#tokenLists);
+    return new DuckdbEvents(this.#events, this.#statistics.blocks, this.#tokenLists);
   }
 
   /**

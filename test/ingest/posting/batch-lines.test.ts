@@ -1,7 +1,11 @@
+import { deepStrictEqual } from "node:assert/strict";
 import test from "ava";
 
 import { parseLogKey } from "../../../src/events/event.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
+import { scanLines } from "../../../src/events/line-scanner.ts";
+import { splitLines } from "../../../src/events/lines.ts";
+import type { OpenLines } from "../../../src/events/lines.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../../src/events/record.ts";
 import { createIdSource } from "../../../src/events/id.ts";
 import { type BatchBody, readBatch } from "../../../src/ingest/posting/batch.ts";
@@ -12,9 +16,19 @@ const NOW_MS = Date.UTC(2026, 10, 22);
 const RANGE = { read_ms: NOW_MS, trusted_ms: NOW_MS, retentionDays: 30 };
 const { id } = createIdSource()();
 
-/** Reads a body of lines; returns the fault of each line, and the events that the pipeline gets. */
+/**
+ * Reads a body of lines with both readers, which agree; returns the fault of each line, and the
+ * events that the pipeline gets.
+ */
 async function outcomes(body: string) {
-  const { items } = await readBatch("lines", plain(body), { limits: DEFAULT_LIMITS, range: RANGE, secret: "" });
+  const found = await outcomesBy(splitLines, body);
+  deepStrictEqual(await outcomesBy(scanLines, body), found);
+  return found;
+}
+
+async function outcomesBy(openLines: OpenLines, body: string) {
+  const rules = { limits: DEFAULT_LIMITS, range: RANGE, secret: "", openLines };
+  const { items } = await readBatch("lines", plain(body), rules);
   const lines = items.map(({ line }) => completeLine(id, line!.created ?? "7", line!.fields));
   const events = decodeRecord(encodeRecord(LOG, lines));
   return items.map(({ fault }, i) => ({ fault, event: events[i] }));

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 
 import type { EventId } from "../../../events/id.ts";
 import type { Condition } from "../../../query/plan.ts";
+import type { NamedValues } from "../database/attributes.ts";
 import { splitId } from "../database/schema.ts";
 import { FilterMemory } from "./filter-memory.ts";
 import type { FilteredBlock } from "./filter-memory.ts";
@@ -13,6 +14,8 @@ import type { IdRange } from "./id-ranges.ts";
 import { mayMeet, tokenCondition } from "./token-condition.ts";
 import { TokenFilter } from "./token-filter.ts";
 import { TokenList } from "./token-list.ts";
+import { addTokensOfEvent } from "./tokens.ts";
+import type { Indexed } from "./tokens.ts";
 
 /**
  * A block: the filter holds the tokens of all rows whose upper integers lie from `first` to `last`.
@@ -170,6 +173,11 @@ export class BlockIndex implements AsyncDisposable {
     }
     if (from < this.#tailFrom) gaps.push({ from, to: this.#tailFrom - 1n });
     return gaps;
+  }
+
+  /** Adds the tokens of an event that is prepared for {@link add}. */
+  addTokens(event: Indexed, attributes: readonly NamedValues[], tokens: TokenList): void {
+    addTokensOfEvent(event, attributes, tokens);
   }
 
   /**

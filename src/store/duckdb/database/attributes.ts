@@ -66,6 +66,7 @@ type LogAttributes = {
 
 /** The log of an event and its attributes in JSON. */
 type Posted = { readonly log: number; readonly attributes: string };
+type Parsed = { readonly log: number; readonly values: readonly NamedValues[] };
 
 /**
  * The columns of attributes, by log. Logs share the columns; each assigns them to those of its
@@ -85,18 +86,21 @@ export class AttributeColumns {
   readonly #rows: PlaceRow[] = [];
   /** Number of rows known to be committed. */
   #committed = 0;
-  readonly #countedEvents: number;
+  readonly #countedEvents: number | null;
   /** Logs with counts. */
   readonly #counting = new Set<LogAttributes>();
   /** Number of names counted in all logs. */
   #counted = 0;
 
-  /** @param countedEvents events of a log after which the counts of attributes start over */
-  constructor(countedEvents: number) {
+  /**
+   * @param countedEvents events of a log after which the counts of attributes start over; null: no
+   *   attribute gets a column
+   */
+  constructor(countedEvents: number | null) {
     this.#countedEvents = countedEvents;
   }
 
-  static async read(connection: DuckDBConnection, countedEvents: number): Promise<AttributeColumns> {
+  static async read(connection: DuckDBConnection, countedEvents: number | null): Promise<AttributeColumns> {
     const attributes = new AttributeColumns(countedEvents);
     attributes.kinds.push(...(await kindsIn(connection)));
     attributes.#made = attributes.kinds.length;
@@ -136,14 +140,18 @@ export class AttributeColumns {
     const parsed = posted.map((event) =>
       event === null ? null : { log: event.log, values: valuesIn(event.attributes) },
     );
+    if (this.#countedEvents !== null) this.#assignColumns(parsed, this.#countedEvents);
+    return parsed.map((event) => (event === null ? null : this.#location(event.log, event.values)));
+  }
+
+  #assignColumns(parsed: readonly (Parsed | null)[], countedEvents: number): void {
     const logs = new Set<number>();
     for (const event of parsed) {
       if (event === null) continue;
       logs.add(event.log);
       this.#count(this.#of(event.log), event.values);
     }
-    for (const log of logs) this.#giveColumns(log, this.#of(log));
-    return parsed.map((event) => (event === null ? null : this.#location(event.log, event.values)));
+    for (const log of logs) this.#giveColumns(log, this.#of(log), countedEvents);
   }
 
   #count(own: LogAttributes, values: readonly NamedValues[]): void {
@@ -205,8 +213,8 @@ export class AttributeColumns {
     return own;
   }
 
-  #giveColumns(log: number, own: LogAttributes): void {
-    const isSample = own.events * 4 >= this.#countedEvents;
+  #giveColumns(log: number, own: LogAttributes, countedEvents: number): void {
+    const isSample = own.events * 4 >= countedEvents;
     if (isSample || own.isNew) {
       const many = [...own.counts].filter(([, events]) => events * SHARE >= own.events).sort(([, a], [, b]) => b - a);
       for (const [key] of many) {
@@ -224,7 +232,7 @@ export class AttributeColumns {
         if (isFirst && own.withOthers.has(null)) this.#noteOthers(log, own, name);
       }
     }
-    if (own.events < this.#countedEvents) return;
+    if (own.events < countedEvents) return;
     this.#forget(own);
     own.isNew = false;
   }

@@ -3,7 +3,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { StoredEvent } from "../../../events/event.ts";
 import type { EventExtent } from "../../within-time.ts";
 import type { AttributeColumns } from "../database/attributes.ts";
-import type { BlockIndex } from "../blocks/block-index.ts";
+import type { Blocks } from "../blocks/no-blocks.ts";
 import type { LogNumbers } from "../database/logs.ts";
 import type { AnnotatedLogs } from "./annotated-logs.ts";
 import type { ListTimesCache } from "./list-times-cache.ts";
@@ -26,19 +26,25 @@ const EXTENT_TTL_MS = 60_000;
 export class ColumnStatistics {
   readonly logs: LogNumbers;
   readonly attributes: AttributeColumns;
-  readonly blocks: BlockIndex;
+  readonly blocks: Blocks;
   readonly annotatedLogs: AnnotatedLogs;
-  readonly listTimes: ListTimesCache;
-  readonly sums: TimeSums;
-  readonly #known = new Set<Statistic>();
-  #storedRead: Promise<void> | null = null;
+  /** null: no list is cached. */
+  readonly listTimes: ListTimesCache | null;
+  /** null: groups are computed from rows. */
+  readonly sums: TimeSums | null;
+  readonly #known: Set<Statistic>;
+  #storedRead: Promise<void> | null;
   #extent: EventExtent = { count: 0, first: Infinity, last: -Infinity };
   #extentExpires_ms = -Infinity;
   #extentRead: Promise<void> = Promise.resolve();
 
+  /** @param assumesAll whether every statistic is taken as recorded, so that none is searched */
   constructor(
     parts: Pick<ColumnStatistics, "logs" | "attributes" | "blocks" | "annotatedLogs" | "listTimes" | "sums">,
+    { assumesAll = false }: { readonly assumesAll?: boolean } = {},
   ) {
+    this.#known = new Set(assumesAll ? STATISTICS : []);
+    this.#storedRead = assumesAll ? Promise.resolve() : null;
     this.logs = parts.logs;
     this.attributes = parts.attributes;
     this.blocks = parts.blocks;
@@ -80,7 +86,7 @@ export class ColumnStatistics {
       const before = this.#version();
       const { lateInserts } = this.blocks;
       let isNarrowed = false;
-      const rangesOf: BlockIndex["rangesOf"] = (where) => {
+      const rangesOf: Blocks["rangesOf"] = (where) => {
         const ranges = useBlocks ? this.blocks.rangesOf(where) : null;
         isNarrowed ||= ranges !== null;
         return ranges;

@@ -1,4 +1,4 @@
-import type { BlockIndex } from "../blocks/block-index.ts";
+import type { Blocks } from "../blocks/no-blocks.ts";
 import type { AttributeColumns } from "../database/attributes.ts";
 import type { LogNumbers } from "../database/logs.ts";
 import { FOLDED_FIELDS } from "../database/schema.ts";
@@ -21,5 +21,5 @@ export type QuerySchema = {
   readonly statistics: ReadonlySet<Statistic>;
   readonly logs: Pick<LogNumbers, "get">;
   readonly attributes: Pick<AttributeColumns, "locationOf" | "namesOf" | "hasOthers">;
-  readonly blocks: Pick<BlockIndex, "rangesOf">;
+  readonly blocks: Pick<Blocks, "rangesOf">;
 };

@@ -13,7 +13,7 @@ import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import { compileSums, sliceNumberOf } from "../compile/sums.ts";
 import type { SumsRow } from "../compile/sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
-import type { LogSums, Slice } from "../memory/time-sums.ts";
+import type { LogSums, Slice, TimeSums } from "../memory/time-sums.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
 
 /** Shorter ranges are scanned just as fast. */
@@ -21,6 +21,12 @@ const LEAST_MS = 86_400_000;
 
 /** Sums are first built for a query that covers this share of the time range of all events. */
 const SHARE_OF_EXTENT = 0.5;
+
+type SumsContext = {
+  readonly statistics: ColumnStatistics;
+  readonly sums: TimeSums;
+  readonly schema: QuerySchema;
+};
 
 type SumAggregate =
   | Extract<Aggregate, { readonly kind: "count" }>
@@ -39,19 +45,17 @@ type AlignedRange = { readonly from: number; readonly to: number; readonly edges
 export async function groupBySums(
   connection: DuckDBConnection,
   plan: GroupPlan,
-  statistics: ColumnStatistics,
-  schema: QuerySchema,
+  { statistics, sums, schema }: SumsContext,
 ): Promise<Group[] | null> {
   const question = sumsQueryOf(plan);
   const log = plan.logs.length === 1 ? schema.logs.get(plan.logs[0]!) : undefined;
   if (question === null || log === undefined) return null;
   const cut = alignedRangeOf(plan.where);
   if (cut === null) return null;
-  const { sums } = statistics;
   const { mutationVersion, writeVersion } = sums;
   const before = sums.get(log);
   if (mutationVersion === null || before?.slices === null) return null;
-  if (before === undefined && !(await isWorthBuilding(connection, cut, statistics))) return null;
+  if (before === undefined && !(await isWorthBuilding(connection, cut, statistics, sums.leastEvents))) return null;
   // Counts alone are cheaper than sums, which might be dropped before they are used again.
   const isCount = plan.aggregates.every(({ kind }) => kind === "count");
   if (before === undefined && isCount && !sums.isQueriedAgain(log)) return null;
@@ -130,9 +134,10 @@ async function isWorthBuilding(
   connection: DuckDBConnection,
   { from, to }: AlignedRange,
   statistics: ColumnStatistics,
+  leastEvents: number,
 ): Promise<boolean> {
   const { count, first, last } = await statistics.extent(connection);
-  if (count <= statistics.sums.leastEvents) return false;
+  if (count <= leastEvents) return false;
   const asked_ms = Math.min(to * SLICE_MS, last) - Math.max(from * SLICE_MS, first);
   return asked_ms >= SHARE_OF_EXTENT * (last - first);
 }

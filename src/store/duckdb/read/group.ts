@@ -19,7 +19,8 @@ export async function group(
   statistics: ColumnStatistics,
 ): Promise<Group[]> {
   const answer = await statistics.runQuery(connection, async (schema) => {
-    const groups = await groupBySums(connection, plan, statistics, schema);
+    const { sums } = statistics;
+    const groups = sums === null ? null : await groupBySums(connection, plan, { statistics, sums, schema });
     if (groups !== null) return groups;
     const compiled = compileGroup(plan, schema);
     return { ...compiled, found: await runStatement(connection, compiled.statement) };

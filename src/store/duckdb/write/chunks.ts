@@ -1,10 +1,9 @@
 import { DuckDBDataChunk } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import duckdb from "@duckdb/node-bindings";
 
 import { yieldToRequests, underLoad } from "../../../scheduling/cooperative.ts";
-import { CHUNK_ROWS, STEP_ROWS } from "./vectors/columns.ts";
-import type { Column, Filling } from "./vectors/columns.ts";
+import { beginVector, CHUNK_ROWS, STEP_ROWS } from "./vectors/columns.ts";
+import type { BeginColumn, Column, Filling } from "./vectors/columns.ts";
 
 /**
  * Chunks appended before a flush while no requests arrive. A flush is a statement, with a fixed
@@ -35,10 +34,12 @@ export type Table<Item, Row> = {
  */
 export class ChunkPool<Item, Row> {
   readonly table: Table<Item, Row>;
+  readonly beginColumn: BeginColumn;
   readonly #free: DuckDBDataChunk[] = [];
 
-  constructor(table: Table<Item, Row>) {
+  constructor(table: Table<Item, Row>, beginColumn: BeginColumn = beginVector) {
     this.table = table;
+    this.beginColumn = beginColumn;
   }
 
   /** @param width number of leading columns of the table that the chunk has */
@@ -167,7 +168,7 @@ export class Rows<Item, Row> {
   #begin() {
     const chunk = this.#pool.take();
     const columns = this.#pool.table.columns.slice(0, chunk.columnCount);
-    const fillings = columns.map(({ begin }, i) => begin(duckdb.data_chunk_get_vector(chunk.chunk, i)));
+    const fillings = columns.map((column, i) => this.#pool.beginColumn(column, chunk, i));
     return { chunk, fillings, rows: 0, length: 0 };
   }
 
@@ -175,8 +176,8 @@ export class Rows<Item, Row> {
     if (this.#open === null) return;
     const { chunk, fillings, rows } = this.#open;
     this.#open = null;
-    for (const { end } of fillings) end();
     chunk.rowCount = rows;
+    for (const { end } of fillings) end();
     this.#full.push(chunk);
   }
 }

@@ -8,7 +8,7 @@ import { Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
 import { idsOf } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
-import { addTokensOfEvent } from "../blocks/tokens.ts";
+import type { Blocks } from "../blocks/no-blocks.ts";
 import type { TokenList, TokenListPool } from "../blocks/token-list.ts";
 
 /** The reason why an event has no row. */
@@ -23,6 +23,7 @@ export class DuckdbEvents implements PreparedEvents {
   first: EventId | "" = "";
   last: EventId | "" = "";
   readonly #pool: ChunkPool<StoredEvent, EventRow>;
+  readonly #blocks: Pick<Blocks, "addTokens">;
   readonly #tokenLists: TokenListPool;
   readonly #tokens: TokenList;
   /** Events share their tokens with events picked from them, and either may outlive the other. */
@@ -33,10 +34,12 @@ export class DuckdbEvents implements PreparedEvents {
 
   constructor(
     pool: ChunkPool<StoredEvent, EventRow>,
+    blocks: Pick<Blocks, "addTokens">,
     tokenLists: TokenListPool,
     picked: { readonly rows: Rows<StoredEvent, EventRow>; readonly tokens: TokenList } | null = null,
   ) {
     this.#pool = pool;
+    this.#blocks = blocks;
     this.#tokenLists = tokenLists;
     this.#rows = picked?.rows ?? new Rows(pool);
     this.#tokens = picked?.tokens ?? tokenLists.take();
@@ -74,7 +77,7 @@ export class DuckdbEvents implements PreparedEvents {
         await yieldToRequests();
         for (const { event, spread } of rows) {
           this.#noteId(event.id);
-          addTokensOfEvent(event, spread?.values ?? [], this.#tokens);
+          this.#blocks.addTokens(event, spread?.values ?? [], this.#tokens);
         }
       } else {
         this.faults.set(this.length, { id, reason: `created is ${created}; it must be an integer below 2^53` });
@@ -89,7 +92,7 @@ export class DuckdbEvents implements PreparedEvents {
     const rowOf = Array.from({ length: this.length }, (_, index) => (this.faults.has(index) ? null : among++));
     const rows = indexes.flatMap((index) => rowOf[index] ?? []);
     this.#sharesTokens = true;
-    const picked = new DuckdbEvents(this.#pool, this.#tokenLists, {
+    const picked = new DuckdbEvents(this.#pool, this.#blocks, this.#tokenLists, {
       rows: await this.#unwritten.pick(rows),
       tokens: this.#tokens,
     });

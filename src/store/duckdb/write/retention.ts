@@ -5,7 +5,7 @@ import { firstIdAt } from "../../../events/id.ts";
 import { CREATED_AHEAD_MS, groupExpiry } from "../../expiry.ts";
 import type { Expired } from "../../expiry.ts";
 import type { Expiry } from "../../store.ts";
-import type { BlockIndex } from "../blocks/block-index.ts";
+import type { Blocks } from "../blocks/no-blocks.ts";
 import type { Database } from "../database/database.ts";
 import { eraseDeleted, noteDeletion } from "./erase.ts";
 import { splitId } from "../database/schema.ts";
@@ -21,7 +21,7 @@ const REST_LEAST_MS = 5;
 export async function deleteExpired(
   database: Database,
   expiry: Expiry,
-  blocks: BlockIndex,
+  blocks: Blocks,
   signal?: AbortSignal,
 ): Promise<number> {
   let count = 0;

@@ -6,7 +6,8 @@ import type { EventId } from "../../../events/id.ts";
 import type { Position } from "../../../bus/bus.ts";
 import type { Alert, WriteOutcome } from "../../store.ts";
 import { firstLine } from "../database/errors.ts";
-import type { Block, BlockIndex } from "../blocks/block-index.ts";
+import type { Block } from "../blocks/block-index.ts";
+import type { Blocks } from "../blocks/no-blocks.ts";
 import { attributeColumnsIn } from "../database/attributes.ts";
 import { appendChunks, Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
@@ -49,13 +50,13 @@ async function largestId(connection: DuckDBConnection, table: string): Promise<s
 
 /**
  * Inserts the events that are neither stored nor deleted, each once.
- * @returns the largest id now stored, and the block that was completed, see {@link BlockIndex.add}
+ * @returns the largest id now stored, and the block that was completed, see `BlockIndex.add`
  */
 export async function insertEvents(
   connection: DuckDBConnection,
   events: DuckdbEvents,
   high: string,
-  blocks: BlockIndex,
+  blocks: Blocks,
 ): Promise<{ readonly high: string; readonly block: Block | null }> {
   // In the usual case all events are new and distinct.
   const isNew = events.isAscending && events.first > high;

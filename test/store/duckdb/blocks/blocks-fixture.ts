@@ -8,7 +8,7 @@ import type { LogKey, StoredEvent } from "../../../../src/events/event.ts";
 import type { Condition } from "../../../../src/query/plan.ts";
 import { BlockIndex } from "../../../../src/store/duckdb/blocks/block-index.ts";
 import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
-import type { DuckdbStore } from "../../../../src/store/duckdb/store.ts";
+import type { DuckdbOptions, DuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { event, groupPlan, idAt, listPlan, MORNING, row, write } from "../../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
 
@@ -20,7 +20,7 @@ export const NO_BLOCKS = 1_000_000;
 export function open(
   file: string,
   blockRows: number,
-  limits: { filterLimit_mb?: number; tableBlocks?: number } = {},
+  limits: Pick<DuckdbOptions, "filterLimit_mb" | "tableBlocks" | "isPlain"> = {},
 ): Promise<DuckdbStore> {
   return openDuckdbStore({
     file,

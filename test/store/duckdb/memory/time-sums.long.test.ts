@@ -249,13 +249,14 @@ async function openSums(t: ExecutionContext) {
     writeVersion: 0,
     changeVersion: 0,
   };
+  const sums = new TimeSums(database, 0);
   const statistics = new ColumnStatistics({
     logs: new LogNumbers(),
     attributes: new AttributeColumns(1024),
     blocks: emptyBlockIndex(),
     annotatedLogs: new AnnotatedLogs(),
     listTimes: new ListTimesCache(database),
-    sums: new TimeSums(database, 0),
+    sums,
   });
   const log = newLog();
   statistics.logs.numberOf(log);
@@ -266,7 +267,11 @@ async function openSums(t: ExecutionContext) {
     blocks: statistics.blocks,
   };
   const ask = (fields: Partial<GroupPlan> = {}): Promise<readonly Group[] | null> =>
-    groupBySums(connection, groupPlan(log, { aggregates: [COUNTS, SUMS], ...fields }), statistics, known);
+    groupBySums(connection, groupPlan(log, { aggregates: [COUNTS, SUMS], ...fields }), {
+      statistics,
+      sums,
+      schema: known,
+    });
   return { connection, database, known, ask };
 }
 

@@ -1,5 +1,5 @@
-import { BIGINT, BOOLEAN, DOUBLE, STRUCT, UBIGINT, UINTEGER } from "@duckdb/node-api";
-import type { DuckDBType } from "@duckdb/node-api";
+import { BIGINT, BOOLEAN, DOUBLE, STRUCT, structValue, UBIGINT, UINTEGER } from "@duckdb/node-api";
+import type { DuckDBDataChunk, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 
 /**
@@ -24,6 +24,8 @@ export const VALUES = new ArrayBuffer(STEP_ROWS * 16);
 /** A column of a table, and how to fill it from rows. */
 export type Column<Row> = {
   readonly type: DuckDBType;
+  /** Returns the value of a row. @throws RangeError if the column cannot take it */
+  readonly valueOf: (row: Row) => DuckDBValue;
   /** Begins to fill the vector of one data chunk. */
   readonly begin: (vector: duckdb.Vector) => Filling<Row>;
 };
@@ -35,9 +37,15 @@ export type Filling<Row> = {
   readonly end: () => void;
 };
 
+/** Begins to fill the column of a data chunk that has this index. */
+export type BeginColumn = <Row>(column: Column<Row>, chunk: DuckDBDataChunk, index: number) => Filling<Row>;
+
+/** Fills the vector of a column. */
+export const beginVector: BeginColumn = ({ begin }, { chunk }, index) =>
+  begin(duckdb.data_chunk_get_vector(chunk, index));
+
 /** A column that may hold nulls. */
-export type NullableColumn<Row> = {
-  readonly type: DuckDBType;
+export type NullableColumn<Row> = Omit<Column<Row>, "begin"> & {
   readonly begin: (vector: duckdb.Vector) => NullableFilling<Row>;
 };
 
@@ -50,6 +58,7 @@ type NullableFilling<Row> = Filling<Row> & {
 export function where<Row>(hasAny: (row: Row) => boolean, column: NullableColumn<Row>): Column<Row> {
   return {
     type: column.type,
+    valueOf: column.valueOf,
     begin(vector) {
       const { add, addNulls, end } = column.begin(vector);
       return {
@@ -65,32 +74,37 @@ export function where<Row>(hasAny: (row: Row) => boolean, column: NullableColumn
 
 /** A column of integers. Other numbers throw a RangeError. */
 export function bigints<Row>(valueOf: (row: Row) => number): Column<Row> {
-  return wide(BIGINT, (row, words, at) => {
+  const integerOf = (row: Row): number => {
     const value = valueOf(row);
-    if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is not an integer below 2^53`);
+    if (Number.isSafeInteger(value)) return value;
+    throw new RangeError(`${value} is not an integer below 2^53`);
+  };
+  const write: WriteWords<Row> = (row, words, at) => {
+    const value = integerOf(row);
     words[at] = value;
     words[at + 1] = Math.floor(value / 2 ** 32);
-  });
+  };
+  return wide({ type: BIGINT, valueOf: (row) => BigInt(integerOf(row)) }, write);
 }
 
 /** A column of unsigned 64-bit integers, from texts of 16 hexadecimal digits. */
 export function hexUbigints<Row>(valueOf: (row: Row) => string): Column<Row> {
-  return wide(UBIGINT, (row, words, at) => {
+  return wide({ type: UBIGINT, valueOf: (row) => BigInt(`0x${valueOf(row)}`) }, (row, words, at) => {
     const digits = valueOf(row);
     words[at] = parseInt(digits.slice(8), 16);
     words[at + 1] = parseInt(digits.slice(0, 8), 16);
   });
 }
 
+type WriteWords<Row> = (row: Row, words: Uint32Array<ArrayBuffer>, at: number) => void;
+type PlainColumn<Row> = Pick<Column<Row>, "type" | "valueOf">;
+
 /**
  * A column of 64-bit integers, written as two words, low word first, to avoid BigInts. All
  * platforms that DuckDB supports are little-endian.
  */
-function wide<Row>(
-  type: DuckDBType,
-  write: (row: Row, words: Uint32Array<ArrayBuffer>, at: number) => void,
-): Column<Row> {
-  return plain(type, (rows) => {
+function wide<Row>(column: PlainColumn<Row>, write: WriteWords<Row>): Column<Row> {
+  return plain(column, (rows) => {
     const words = new Uint32Array(VALUES, 0, 2 * rows.length);
     for (let i = 0; i < rows.length; i++) write(rows[i]!, words, 2 * i);
     return words;
@@ -98,7 +112,7 @@ function wide<Row>(
 }
 
 export function uintegers<Row>(valueOf: (row: Row) => number): Column<Row> {
-  return plain(UINTEGER, (rows) => {
+  return plain({ type: UINTEGER, valueOf }, (rows) => {
     const values = new Uint32Array(VALUES, 0, rows.length);
     for (let i = 0; i < rows.length; i++) values[i] = valueOf(rows[i]!);
     return values;
@@ -106,13 +120,13 @@ export function uintegers<Row>(valueOf: (row: Row) => number): Column<Row> {
 }
 
 export function booleans<Row>(valueOf: (row: Row) => boolean): Column<Row> {
-  return plain(BOOLEAN, (rows) => Uint8Array.from(rows, (row) => (valueOf(row) ? 1 : 0)));
+  return plain({ type: BOOLEAN, valueOf }, (rows) => Uint8Array.from(rows, (row) => (valueOf(row) ? 1 : 0)));
 }
 
 /** A column of values of fixed size without nulls. */
-function plain<Row>(type: DuckDBType, valuesOf: (rows: readonly Row[]) => NodeJS.TypedArray): Column<Row> {
+function plain<Row>(column: PlainColumn<Row>, valuesOf: (rows: readonly Row[]) => NodeJS.TypedArray): Column<Row> {
   return {
-    type,
+    ...column,
     begin: (vector) => ({
       add(rows, at) {
         const values = valuesOf(rows);
@@ -126,6 +140,7 @@ function plain<Row>(type: DuckDBType, valuesOf: (rows: readonly Row[]) => NodeJS
 export function doubles<Row>(valueOf: (row: Row) => number | null): NullableColumn<Row> {
   return {
     type: DOUBLE,
+    valueOf,
     begin(vector) {
       const nulls = new Nulls();
       return {
@@ -149,8 +164,14 @@ export function structs<Row, Inner>(
   of: (row: Row) => Inner | null,
   fields: Readonly<Record<string, NullableColumn<Inner | null>>>,
 ): Column<Row> {
+  const mapFields = <T>(to: (field: NullableColumn<Inner | null>) => T): Record<string, T> =>
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, to(field)]));
   return {
-    type: STRUCT(Object.fromEntries(Object.entries(fields).map(([name, { type }]) => [name, type]))),
+    type: STRUCT(mapFields(({ type }) => type)),
+    valueOf(row) {
+      const inner = of(row);
+      return inner === null ? null : structValue(mapFields((field) => field.valueOf(inner)));
+    },
     begin(vector) {
       const nulls = new Nulls();
       const inner = Object.values(fields).map(({ begin }, i) => begin(duckdb.struct_vector_get_child(vector, i)));

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { VARCHAR } from "@duckdb/node-api";
 import duckdb from "@duckdb/node-bindings";
 
+import { isAscii } from "../../../../events/ascii.ts";
 import { copy, Nulls, STEP_ROWS, VALUES } from "./columns.ts";
 import type { NullableColumn } from "./columns.ts";
 
@@ -22,6 +23,7 @@ export function distinctTexts<Row>(
 ): NullableColumn<Row> {
   return {
     type: VARCHAR,
+    valueOf: textOf(valueOf, onNonAscii),
     begin(vector) {
       const nulls = new Nulls();
       const writer = new TextWriter(vector);
@@ -53,6 +55,7 @@ export function distinctTexts<Row>(
 export function texts<Row>(valueOf: (row: Row) => string | null, onNonAscii?: OnNonAscii<Row>): NullableColumn<Row> {
   return {
     type: VARCHAR,
+    valueOf: textOf(valueOf, onNonAscii),
     begin(vector) {
       const nulls = new Nulls();
       const writer = new TextWriter(vector);
@@ -81,6 +84,17 @@ export function texts<Row>(valueOf: (row: Row) => string | null, onNonAscii?: On
         end: () => nulls.write(vector),
       };
     },
+  };
+}
+
+function textOf<Row>(
+  valueOf: (row: Row) => string | null,
+  onNonAscii?: OnNonAscii<Row>,
+): NullableColumn<Row>["valueOf"] {
+  return (row) => {
+    const text = valueOf(row);
+    if (text !== null && !isAscii(text)) onNonAscii?.(row);
+    return text;
   };
 }
 

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ExecutionContext } from "ava";
 
-import { limitPipelining } from "../../../src/http/fast-path/pipelining.ts";
+import { limitPipelining } from "../../../src/http/limits/pipelining.ts";
 import { exchange, open } from "../../security/raw.ts";
 import { until } from "../../support/until.ts";
 

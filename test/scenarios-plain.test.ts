@@ -1,0 +1,4 @@
+import { declareScenarios } from "./scenarios/declare.ts";
+import { PLAIN } from "./scenarios/engine.ts";
+
+declareScenarios(PLAIN);
