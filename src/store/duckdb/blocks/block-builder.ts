@@ -2,6 +2,8 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
+import { FILTERED_FIELDS } from "../../../events/keywords.ts";
+import type { FilteredField } from "../../../events/keywords.ts";
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { valuesIn } from "../database/attributes.ts";
 import { rowsOf } from "../database/run-statement.ts";
@@ -104,13 +106,15 @@ async function endOf(connection: DuckDBConnection, { from, to }: Gap, rows: numb
 }
 
 async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap, tokens: TokenList): Promise<void> {
-  const sql = `select text, tags, source, "user", attributes from events
+  const filtered = FILTERED_FIELDS.map((name) => `"${name}"`).join(", ");
+  const sql = `select text, tags, attributes, ${filtered} from events
     where id_hi between $1::ubigint and $2::ubigint`;
   const rows = await rowsOf(await connection.run(sql, [from, to]));
   for (const [i, row] of rows.entries()) {
     if (i % ROWS_A_TURN === 0) await yieldToRequests();
-    const [text, tags, source, user, attributes] = row as [string, string, string, string, string | null];
+    const [text, tags, attributes, ...texts] = row as [string, string, string | null, ...string[]];
     const values = attributes === null ? [] : valuesIn(attributes);
-    addTokensOfEvent({ text, tags: tagsOfLine(tags), source, user }, values, tokens);
+    const keywords = Object.fromEntries(FILTERED_FIELDS.map((name, at) => [name, texts[at]!]));
+    addTokensOfEvent({ text, tags: tagsOfLine(tags), ...(keywords as Record<FilteredField, string>) }, values, tokens);
   }
 }
