@@ -1,10 +1,11 @@
 import { z } from "zod";
 
 import * as answers from "../../src/api/schemas/answers.ts";
+import { EventRecord } from "../../src/api/schemas/event-answers.ts";
 
 /** Records that the page reads, by the names of their types there. */
 const PAGE_RECORDS = {
-  EventRecord: answers.EventRecord,
+  EventRecord,
   LogRecord: answers.MemberLogList.element,
   ClassRecord: answers.ClassFilterRecord,
   Account: answers.OwnSession,

@@ -15,7 +15,8 @@ import { defineRoute, unsupported } from "./define-route.ts";
 import { showsAttributes } from "./event-view.ts";
 import { listRecords, PAGE_ANSWER } from "./list.ts";
 import { NO_CONTENT, REMOVED_ANSWER } from "./replies.ts";
-import { EventRecord, SeenRecord } from "./schemas/answers.ts";
+import { SeenRecord } from "./schemas/answers.ts";
+import { EventRecord } from "./schemas/event-answers.ts";
 import { AlertListQuery, AlertSeen, AlertsSeen, ShownQuery } from "./schemas/inputs.ts";
 import { writeEvent } from "./written-events.ts";
 

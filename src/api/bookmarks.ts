@@ -7,7 +7,7 @@ import { defineRoute } from "./define-route.ts";
 import { PLAIN, showsAttributes } from "./event-view.ts";
 import { listRecords, PAGE_ANSWER } from "./list.ts";
 import { NO_CONTENT, REMOVED_ANSWER } from "./replies.ts";
-import { EventRecord } from "./schemas/answers.ts";
+import { EventRecord } from "./schemas/event-answers.ts";
 import { EventListQuery, NewBookmark, ShownQuery } from "./schemas/inputs.ts";
 import { writeEvent } from "./written-events.ts";
 

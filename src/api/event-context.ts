@@ -10,7 +10,7 @@ import { showsAttributes } from "./event-view.ts";
 import { eventNotFound } from "./events.ts";
 import { hintsBeforeResults, withHints } from "./hints.ts";
 import { EVENT_BYTES } from "./response-sizes.ts";
-import { EventList } from "./schemas/answers.ts";
+import { EventList } from "./schemas/event-answers.ts";
 import { ContextQuery } from "./schemas/inputs.ts";
 import { writeEvents } from "./written-events.ts";
 

@@ -6,7 +6,7 @@ import { defineRoute, unsupported } from "./define-route.ts";
 import { showsAttributes } from "./event-view.ts";
 import { listRecords, PAGE_ANSWER } from "./list.ts";
 import { NO_CONTENT, REMOVED_ANSWER } from "./replies.ts";
-import { EventData, EventRecord } from "./schemas/answers.ts";
+import { EventData, EventRecord } from "./schemas/event-answers.ts";
 import { EventListQuery, ShownQuery } from "./schemas/inputs.ts";
 import { showData, showHtmlData } from "./view.ts";
 import { writeEvent } from "./written-events.ts";

@@ -7,7 +7,7 @@ import type { Answer } from "./endpoint.ts";
 import { showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
 import { EVENT_BYTES } from "./response-sizes.ts";
-import { EventList } from "./schemas/answers.ts";
+import { EventList } from "./schemas/event-answers.ts";
 import { readTotal } from "./total.ts";
 import { writeEvents } from "./written-events.ts";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 import { DEPENDENCIES } from "../../monitoring/dependencies.ts";
 import { HOLDS } from "../../monitoring/holds.ts";
-import { MomentText } from "./answers.ts";
+import { MomentText } from "./event-answers.ts";
 import { named } from "./named.ts";
 
 /** Schemas of operators' requests and their responses. */
