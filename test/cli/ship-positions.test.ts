@@ -269,7 +269,7 @@ test("a batch that a run gave up is sent first by the next one", async (t) => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => server.close().closeAllConnections());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { code, out, err } = await startShipping(url, state, "--patience", "1", file).ended;
+  const { code, out, err } = await startShipping(url, state, "--patience", "5", file).ended;
   t.is(code, 1);
   t.regex(out, /^posted 0, failed 0, retried \d+, kept for the next run 2\n$/);
   t.regex(err, new RegExp(`\nloggia: gave up after \\d+ s; the last attempt at ${url}: .*503.*\n`));
