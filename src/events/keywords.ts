@@ -15,12 +15,12 @@ export const KEYWORD_FIELDS = /* @__PURE__ */ (Object.keys(EVENT_SCHEMA) as Fiel
 );
 /** The names of the keywords that lists filter by, in the order of the table. */
 export const FILTERED_FIELDS = /* @__PURE__ */ KEYWORD_FIELDS.filter(
-  (name): name is FilteredField => EVENT_SCHEMA[name].keyword.filters,
+  (name): name is FilteredField => "filters" in EVENT_SCHEMA[name].keyword,
 );
 
 /** Returns whether a name is that of a keyword. */
 export function isKeyword(name: string): name is KeywordField {
-  return KEYWORD_FIELDS.some((keyword) => keyword === name);
+  return (KEYWORD_FIELDS as readonly string[]).includes(name);
 }
 
 /** The keywords of an event that has none. */

@@ -23,12 +23,10 @@ export type FieldSchema = {
 
 /** Everything that inlets, stores and outlets know of a keyword. */
 export type KeywordSchema = {
-  /** Its description in the OpenAPI document. */
-  readonly about: string;
   /** Whether lists have a parameter of its name. Its values then have tokens in block filters. */
-  readonly filters: boolean;
+  readonly filters?: true;
   /** Whether events that follow each other mostly differ in it. */
-  readonly varies: boolean;
+  readonly varies?: true;
 };
 
 /**
@@ -56,19 +54,19 @@ export const EVENT_SCHEMA = {
   created:   { ...UNBOUNDED, type: "date", sorts: true, groups: false, report: "count" },
   text:      { ...POSTED, ...TEXT, length: [8_000, 8_000], report: "count" },
   link:      { ...KEYWORD, length: [2_000, 8_000],
-               keyword: { about: "A URL with more information.", filters: false, varies: false } },
+               keyword: {} },
   hash:      { ...UNBOUNDED, ...UNSORTED, report: null },
   pattern:   { ...COLUMN, ...TEXT, report: "values" },
   tags:      { ...POSTED, ...UNSORTED, length: [1_000, 2_000], report: "values" },
   source:    { ...KEYWORD, length: [200, 2_000],
-               keyword: { about: "Where it comes from.", filters: true, varies: false } },
+               keyword: { filters: true } },
   log:       { ...UNBOUNDED, ...TEXT, report: null },
   class:     { ...UNBOUNDED, ...TEXT, report: "values" },
   level:     { ...COLUMN, type: "level", sorts: true, groups: false, report: null },
   data:      { ...POSTED, length: [65_536, 65_536], ...ALONE, type: "searched", report: "count" },
   geo:       { ...POSTED, length: [30, 300], type: "place", ...ALONE, report: "count" },
   user:      { ...KEYWORD, length: [200, 2_000],
-               keyword: { about: "The user it concerns.", filters: true, varies: true } },
+               keyword: { filters: true, varies: true } },
   value:     { ...POSTED, length: [30, 300], ...NUMBER, report: "values" },
   /** The class filter that assigned the class, which has the same key. */
   filter:    { ...UNBOUNDED, type: "text", ...ALONE, report: null },
@@ -103,3 +101,10 @@ export type BoundedField = Exclude<FieldName, FieldsWith<{ length: null }>>;
 export const BOUNDED_FIELDS = /* @__PURE__ */ (Object.keys(EVENT_SCHEMA) as FieldName[]).filter(
   (name): name is BoundedField => EVENT_SCHEMA[name].length !== null,
 );
+
+/** Descriptions of the keywords in the OpenAPI document. */
+export const KEYWORD_DESCRIPTIONS: Readonly<Record<FieldsWith<{ keyword: KeywordSchema }>, string>> = {
+  link: "A URL with more information.",
+  source: "Where it comes from.",
+  user: "The user it concerns.",
+};

@@ -19,6 +19,7 @@ test("a field that is added by the guide is posted, listed, filtered, queried, g
   const code = codeOfGuide("Add a field");
   t.deepEqual([...code.keys()], [SCHEMA]);
   copy.change(SCHEMA, /(EVENT_SCHEMA = \{\n)/, `$1${code.get(SCHEMA)!}`);
+  copy.change(SCHEMA, /(KEYWORD_DESCRIPTIONS.* = \{\n)/, '$1  region: "The region in which it happened.",\n');
   copy.change("src/store/duckdb/database/schema.ts", /\bVERSION = \d+/, "VERSION = 1000");
   copy.change("src/store/elasticsearch/documents/mapping.ts", /LAYOUT_VERSION = \d+/, "LAYOUT_VERSION = 1000");
   await copy.run("infra/generate.ts");

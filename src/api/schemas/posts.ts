@@ -1,8 +1,7 @@
 import { z } from "zod";
 
 import { FORM_FIELD_NAMES } from "../../events/field-order.ts";
-import { mapKeywords } from "../../events/map-keywords.ts";
-import { EVENT_SCHEMA } from "../../events/schema.ts";
+import { KEYWORD_DESCRIPTIONS } from "../../events/schema.ts";
 import type { BoundedField } from "../../events/schema.ts";
 import { DEFAULT_LIMITS } from "../../events/limits.ts";
 import type { FieldLimits } from "../../events/limits.ts";
@@ -26,7 +25,7 @@ const ATTRIBUTES =
 
 /** What is said of the posted fields, by name. */
 const ABOUT: Readonly<Record<BoundedField, string>> = {
-  ...mapKeywords((name) => EVENT_SCHEMA[name].keyword.about),
+  ...KEYWORD_DESCRIPTIONS,
   text: "What happened; not blank.",
   tags: "Separated by blanks.",
   value: "A decimal number.",

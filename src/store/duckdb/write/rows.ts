@@ -79,7 +79,7 @@ const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[]
 function textColumn(name: (typeof TEXT_COLUMNS)[number]): Column<EventRow> {
   if (name === "text") return distinctTexts(({ event }) => event.text, markNonAscii);
   if (name === "tags") return distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), markNonAscii);
-  const column = EVENT_SCHEMA[name].keyword.varies ? distinctTexts : texts;
+  const column = "varies" in EVENT_SCHEMA[name].keyword ? distinctTexts : texts;
   return column<EventRow>(({ event }) => event[name], markNonAscii);
 }
 

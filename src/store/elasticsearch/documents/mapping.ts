@@ -195,7 +195,7 @@ const MAPPINGS = {
         pattern: keyword,
         tags: keyword,
         class: keyword,
-        ...mapKeywords((name) => (EVENT_SCHEMA[name].keyword.filters ? keyword : column)),
+        ...mapKeywords((name) => ("filters" in EVENT_SCHEMA[name].keyword ? keyword : column)),
       },
     },
     /** See `attributes.ts`. */
