@@ -45,6 +45,14 @@ export const STATUS_OF_CODE = {
 
 export type ErrorCode = keyof typeof STATUS_OF_CODE;
 
+/** Codes of status 429 and 503. The page imports this list alone, without the table above. */
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
+  "too_many_requests",
+  "bus_unavailable",
+  "store_unavailable",
+  "overloaded",
+]);
+
 /**
  * An error whose message may be shown to the caller: it says what is wrong and what would be right.
  * Any other error counts as internal and is logged, never shown.
@@ -58,13 +66,13 @@ export class LoggiaError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "LoggiaError";
     this.code = code;
-    const status = STATUS_OF_CODE[code];
-    this.retryAfter_s = options.retryAfter_s ?? (status === 503 || status === 429 ? 1 : null);
+    this.retryAfter_s = options.retryAfter_s ?? (TRANSIENT.has(code) ? 1 : null);
   }
+}
 
-  get status(): number {
-    return STATUS_OF_CODE[this.code];
-  }
+/** Returns the HTTP status of an error. */
+export function errorStatus({ code }: LoggiaError): number {
+  return STATUS_OF_CODE[code];
 }
 
 /** Cancels work whose client has disconnected. */

@@ -1,4 +1,4 @@
-import { LoggiaError } from "../errors.ts";
+import { errorStatus, LoggiaError } from "../errors.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 import type { AccountLimits } from "./catalog.ts";
 import { idOf } from "./model.ts";
@@ -124,7 +124,7 @@ export function createQuotas(parts: {
       } catch (error) {
         // After a 5xx error it is unknown whether the write was made, so the reservation stays
         // until it expires.
-        if (error instanceof LoggiaError && error.status < 500) await release(owner, additions).catch(() => {});
+        if (error instanceof LoggiaError && errorStatus(error) < 500) await release(owner, additions).catch(() => {});
         throw error;
       }
     },

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import { LoggiaError } from "../errors.ts";
+import { errorStatus, LoggiaError } from "../errors.ts";
 import { jsonOf } from "./formats.ts";
 import type { Body } from "./formats.ts";
 
@@ -19,7 +19,7 @@ export type Failure = {
 export function toFailure(error: unknown, log: Logger): Failure {
   const shown = publicErrorOf(error);
   if (shown !== error) log.error({ err: error }, "a request failed with an unexpected error");
-  else if (shown.status >= 500) log.error({ err: error }, "a request failed");
+  else if (errorStatus(shown) >= 500) log.error({ err: error }, "a request failed");
   return describe(shown);
 }
 
@@ -34,7 +34,8 @@ const ADDRESS = / ?(?:at )?(?:\bhttps?:\/\/)?(?:\b[\w.-]+|\[[\da-f:]+\]):\d{1,5}
 const FILE = /(?<=^|\s)(?:\/[\w.@+~-]+){2,}\s?/g;
 
 function describe(error: LoggiaError): Failure {
-  const { status, code } = error;
+  const { code } = error;
+  const status = errorStatus(error);
   const message = status >= 500 ? error.message.replaceAll(ADDRESS, "").replaceAll(FILE, "") : error.message;
   const headers: Record<string, string> = {};
   if (error.retryAfter_s !== null) headers["Retry-After"] = String(error.retryAfter_s);

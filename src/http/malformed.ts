@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { LoggiaError } from "../errors.ts";
+import { errorStatus, LoggiaError } from "../errors.ts";
 import { COMMON_HEADERS } from "./headers.ts";
 import { endAfter, isEnding, linger, pendingResponsesOf } from "./response-tracker.ts";
 
@@ -69,7 +69,7 @@ export function refuseAmbiguous(request: IncomingMessage, response: ServerRespon
   endAfter(request);
   const error = new LoggiaError("bad_request", "Transfer-Encoding must be chunked, and only in HTTP/1.1");
   const payload = describeInJson(error);
-  response.writeHead(error.status, { ...headersOf(payload), Connection: "close" }).end(payload);
+  response.writeHead(errorStatus(error), { ...headersOf(payload), Connection: "close" }).end(payload);
   return true;
 }
 
@@ -114,7 +114,7 @@ function describe({ code }: NodeJS.ErrnoException, limits: HeaderLimits): Loggia
 
 /** Returns a complete response in JSON, after which the connection ends. */
 function rawAnswer(error: LoggiaError): string {
-  const { status } = error;
+  const status = errorStatus(error);
   const payload = describeInJson(error);
   const headers = {
     ...headersOf(payload),
@@ -126,8 +126,9 @@ function rawAnswer(error: LoggiaError): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${payload}`;
 }
 
-function describeInJson({ status, code, message }: LoggiaError): string {
-  return JSON.stringify({ error: { status, code, message } });
+function describeInJson(error: LoggiaError): string {
+  const { code, message } = error;
+  return JSON.stringify({ error: { status: errorStatus(error), code, message } });
 }
 
 function headersOf(payload: string): OutgoingHttpHeaders {

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from "ava";
 import { randomBytes } from "node:crypto";
-import { LoggiaError } from "../../src/errors.ts";
+import { errorStatus, LoggiaError } from "../../src/errors.ts";
 import type {
   Batch,
   Bus,
@@ -330,7 +330,7 @@ export function busContract(name: string, storageOf: (t: ExecutionContext) => Bu
     await bus[Symbol.asyncDispose]();
     await bus[Symbol.asyncDispose]();
     const error = await t.throwsAsync(bus.append("events", [record("k", "1")]), { instanceOf: LoggiaError });
-    t.is(error.status, 503);
+    t.is(errorStatus(error), 503);
     await t.throwsAsync(bus.ping(), { instanceOf: LoggiaError });
   });
 }

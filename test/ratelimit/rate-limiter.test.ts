@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import test from "ava";
 
-import { LoggiaError } from "../../src/errors.ts";
+import { errorStatus, LoggiaError } from "../../src/errors.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
 import type { Refusal } from "../../src/ratelimit/rate-limiter.ts";
 
@@ -22,7 +22,7 @@ test("requests are limited per address, with the time to retry", (t) => {
   const { limiter, refusals, pass } = gateAt();
   for (let i = 0; i < 20; i++) t.is(limiter.enter(from("192.0.2.1")), "192.0.2.1");
   const error = t.throws(() => limiter.enter(from("192.0.2.1")), { instanceOf: LoggiaError });
-  t.deepEqual([error.status, error.retryAfter_s], [429, 1]);
+  t.deepEqual([errorStatus(error), error.retryAfter_s], [429, 1]);
   t.deepEqual(refusals, ["address"]);
   t.notThrows(() => limiter.enter(from("192.0.2.2")));
   pass(0.1);

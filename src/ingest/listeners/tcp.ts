@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import type { Server, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ClientGone, LoggiaError } from "../../errors.ts";
+import { ClientGone, LoggiaError, errorStatus } from "../../errors.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
 import { listenOn } from "../../http/listen.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
@@ -182,7 +182,7 @@ class TcpListener implements Listening {
       await this.#read(socket, state);
     } catch (error) {
       if (error instanceof ClientGone) this.#tally.add("refused");
-      else if (error instanceof LoggiaError) this.#tally.add(error.status === 400 ? "malformed" : "refused");
+      else if (error instanceof LoggiaError) this.#tally.add(errorStatus(error) === 400 ? "malformed" : "refused");
       else log.error({ err: error }, `a ${this.#options.protocol.title} connection failed with an unexpected error`);
     }
     state.isBusy = true;

@@ -2,7 +2,7 @@ import test from "ava";
 
 import type { Requester } from "../../../src/auth/passwords/fair-queue.ts";
 import { FairQueue } from "../../../src/auth/passwords/fair-queue.ts";
-import { LoggiaError } from "../../../src/errors.ts";
+import { errorStatus, LoggiaError } from "../../../src/errors.ts";
 
 const stranger = (address: string, account = `someone at ${address}`): Requester => ({
   address,
@@ -42,7 +42,7 @@ function queueOf({ concurrency = 2, maxQueued = 32, maxQueuedPerAccount = 8 } = 
         .then(
           () => "done" as const,
           (error: unknown) => {
-            if (error instanceof LoggiaError && error.status === 503) return "refused" as const;
+            if (error instanceof LoggiaError && errorStatus(error) === 503) return "refused" as const;
             throw error;
           },
         );

@@ -3,7 +3,7 @@ import test from "ava";
 import { GuessLimiter } from "../../../src/auth/requests/guess-limiter.ts";
 import type { Peer } from "../../../src/auth/requests/guesses.ts";
 import { generateApiKey } from "../../../src/auth/secrets.ts";
-import { LoggiaError } from "../../../src/errors.ts";
+import { errorStatus, LoggiaError } from "../../../src/errors.ts";
 
 function gateAt() {
   let ms = 0;
@@ -32,7 +32,7 @@ test("allows twenty guesses and no more within a minute", (t) => {
   const { guesses, refused, pass } = gateAt();
   for (let i = 0; i < 20; i++) guess(guesses, "192.0.2.1", `guess ${i}`);
   const error = t.throws(() => guess(guesses, "192.0.2.1", "guess 20"), { instanceOf: LoggiaError });
-  t.deepEqual([error.status, error.retryAfter_s], [429, 3]);
+  t.deepEqual([errorStatus(error), error.retryAfter_s], [429, 3]);
   t.deepEqual(refused(), 1);
   t.notThrows(() => guess(guesses, "192.0.2.2", "guess 20"));
   pass(3);

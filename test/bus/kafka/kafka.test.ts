@@ -131,7 +131,7 @@ if (realEngines) {
     await until(() => records.length === 1, { what: "the first record" });
     proxy.stall();
     const { errors, took_ms } = await lateAppends(t, bus, { text: "2", deadline_ms: 500, most_ms: 2500 });
-    t.true(errors.every(({ code, status }) => code === "bus_unavailable" && status === 503));
+    t.true(errors.every(({ code }) => code === "bus_unavailable"));
     t.true(took_ms >= 490 && took_ms < 2500, `${took_ms} ms`);
     const waiting = bus.append("events", [record("k", "3")], SLOW);
     proxy.flow();

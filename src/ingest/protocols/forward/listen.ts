@@ -1,6 +1,6 @@
 import { encode } from "@msgpack/msgpack";
 
-import { ClientGone, LoggiaError } from "../../../errors.ts";
+import { ClientGone, LoggiaError, errorStatus } from "../../../errors.ts";
 import { BodyBuffer } from "../../../http/body-buffer.ts";
 import type { BodyShare } from "../../../http/body-budget.ts";
 import { memoryNetworkOf } from "../../../ratelimit/address.ts";
@@ -278,7 +278,7 @@ class ForwardStream implements Stream {
     try {
       return await decompress(entries, compressed, BODY_MAX_BYTES, memory);
     } catch (error) {
-      const isMalformed = error instanceof LoggiaError && !(error instanceof ClientGone) && error.status < 429;
+      const isMalformed = error instanceof LoggiaError && !(error instanceof ClientGone) && errorStatus(error) < 429;
       if (isMalformed) return null;
       throw error;
     }

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http2";
 
+import { errorStatus } from "../../../errors.ts";
 import type { LoggiaError } from "../../../errors.ts";
 import { lengthField, textField, varintField } from "./write.ts";
 
@@ -36,7 +37,7 @@ export const SUCCESS: OutgoingHttpHeaders = Object.freeze({ "grpc-status": Strin
 
 /** Returns the headers of a failure, with the retry delay in the details that clients read. */
 export function failureOf(error: LoggiaError): OutgoingHttpHeaders {
-  const code = CODES[error.status] ?? INTERNAL;
+  const code = CODES[errorStatus(error)] ?? INTERNAL;
   const headers: OutgoingHttpHeaders = {
     "grpc-status": String(code),
     "grpc-message": error.message.replaceAll(ESCAPED, encodeURIComponent),

@@ -8,7 +8,7 @@ import type {
 } from "node:http2";
 import type { Socket } from "node:net";
 
-import { LoggiaError } from "../../../errors.ts";
+import { errorStatus, LoggiaError } from "../../../errors.ts";
 import type { Sender } from "../../../ratelimit/address.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import { shedConnections } from "../../../http/limits/connections.ts";
@@ -192,8 +192,8 @@ class GrpcListener {
     const shown = publicErrorOf(error);
     const { log } = this.#context;
     if (stream.destroyed && shown !== error) return;
-    if (shown.status >= 500) log.error({ err: error }, "a gRPC call failed");
-    this.#tally.add(shown.status === 400 || shown.status === 413 ? "malformed" : "refused");
+    if (errorStatus(shown) >= 500) log.error({ err: error }, "a gRPC call failed");
+    this.#tally.add(errorStatus(shown) === 400 || errorStatus(shown) === 413 ? "malformed" : "refused");
     if (stream.destroyed || stream.headersSent) return;
     refuse(stream, { ...ANSWER, ...failureOf(shown) });
   }

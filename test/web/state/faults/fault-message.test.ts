@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { createRateLimiter, DEFAULT_RATES } from "../../../../src/ratelimit/rate-limiter.ts";
-import { LoggiaError } from "../../../../src/errors.ts";
+import { errorStatus, LoggiaError } from "../../../../src/errors.ts";
 import { tooWide } from "../../../../src/store/too-wide.ts";
 import { ApiFault } from "../../../../src/web/parts/api/client.ts";
 import { messageForFault } from "../../../../src/web/state/faults/fault-message.ts";
@@ -12,8 +12,8 @@ const faultOf = (status: number, code: string, message: string, retryAfter_s: nu
   new ApiFault({ status, code, message, retryAfter_s });
 
 /** A fault as returned by the service. */
-const answered = ({ status, code, message, retryAfter_s }: LoggiaError): ApiFault =>
-  faultOf(status, code, message, retryAfter_s);
+const answered = (error: LoggiaError): ApiFault =>
+  faultOf(errorStatus(error), error.code, error.message, error.retryAfter_s);
 
 test("a temporary fault is retried automatically, and a permanent one is not", (t) => {
   const helps = (fault: ApiFault) => messageForFault(fault, "shop").help;
