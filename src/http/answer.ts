@@ -7,6 +7,7 @@ import { noteRequest } from "../scheduling/cooperative.ts";
 import { hasBody } from "./body.ts";
 import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
+import type { FailureLog } from "./failure-log.ts";
 import { asksForHtml, JSON_FORMAT, negotiate, render } from "./formats.ts";
 import type { Body, Format } from "./formats.ts";
 import { closeWhenBrowserEnds } from "./limits/hang-up.ts";
@@ -27,6 +28,7 @@ export type Exchange = {
   readonly route: Route | null;
   readonly handle: Handler;
   readonly log: Logger;
+  readonly failures: Pick<FailureLog, "note">;
   readonly observe: Observer | undefined;
   readonly limiter: Pick<RateLimiter, "enter">;
   /** Whether a refused request may be answered with a challenge for HTTP Basic. */
@@ -54,7 +56,9 @@ export async function answer(exchange: Exchange): Promise<void> {
     reply = await exchange.handle(call);
     if (reply.memory !== undefined) reply = encodeWithin(reply, reply.memory, format, response);
   } catch (error) {
-    reply = toFailure(error, exchange.log);
+    const failed = { method: request.method ?? "", route: route?.path ?? "none", sender: request };
+    exchange.failures.note(error, failed);
+    reply = toFailure(error);
   }
   try {
     await send(exchange, reply, format);

@@ -1,5 +1,3 @@
-import type { Logger } from "pino";
-
 import { errorStatus, LoggiaError } from "../errors.ts";
 import { jsonPayload } from "./formats.ts";
 import type { Body } from "./formats.ts";
@@ -12,15 +10,11 @@ export type Failure = {
 };
 
 /**
- * Returns the response for `error`. An error that is no {@link LoggiaError} is an internal one.
- * Internal ones are logged in full, and the client gets no details. Errors with a status of 500 or
- * above are logged with their cause.
+ * Returns the response for `error`. An error that is no {@link LoggiaError} is an internal one, of
+ * which the client gets no details.
  */
-export function toFailure(error: unknown, log: Logger): Failure {
-  const shown = publicError(error);
-  if (shown !== error) log.error({ err: error }, "a request failed with an unexpected error");
-  else if (errorStatus(shown) >= 500) log.error({ err: error }, "a request failed");
-  return describe(shown);
+export function toFailure(error: unknown): Failure {
+  return describe(publicError(error));
 }
 
 /** Returns what a client may learn of an error: of an internal one, that there was one. */

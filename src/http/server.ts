@@ -8,6 +8,7 @@ import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
 import { answer } from "./answer.ts";
 import type { Exchange } from "./answer.ts";
 import { toFailure } from "./errors.ts";
+import { FailureLog } from "./failure-log.ts";
 import { restify } from "./restify.ts";
 import type { EvictionReason } from "./limits/connections.ts";
 import { handleInTurn } from "./limits/long-heads.ts";
@@ -35,14 +36,14 @@ export type HttpServerOptions = {
   readonly onEvicted?: ((reason: EvictionReason) => void) | undefined;
   readonly observe?: Observer | undefined;
   /** Rate limiter applied to each request. Default: one of its own. */
-  readonly limiter?: Pick<RateLimiter, "enter"> | undefined;
+  readonly limiter?: Pick<RateLimiter, "enter" | "addressOf"> | undefined;
   /** Whether a request that is refused with 401 may be challenged for HTTP Basic. Default: each */
   readonly mayAskForBasic?: Exchange["mayAskForBasic"] | undefined;
   /** Answers some requests before routing. Returns whether it did. */
   readonly answerFirst?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 };
 
-type Options = HttpServerOptions & Pick<Exchange, "limiter" | "mayAskForBasic">;
+type Options = HttpServerOptions & Pick<Exchange, "limiter" | "mayAskForBasic" | "failures">;
 
 /** The supported methods, each with Restify's name for it. */
 const METHODS = {
@@ -71,7 +72,8 @@ const PATH_LENGTH = 2048;
  */
 export function createHttpServer(given: HttpServerOptions): HttpServer {
   const { limiter = createRateLimiter(), mayAskForBasic = () => true } = given;
-  const options: Options = { ...given, limiter, mayAskForBasic };
+  const failures = new FailureLog(given.log, limiter);
+  const options: Options = { ...given, limiter, mayAskForBasic, failures };
   const { log, limits, listener } = options;
   const restifyServer = restify.createServer({
     name: "",
@@ -81,6 +83,7 @@ export function createHttpServer(given: HttpServerOptions): HttpServer {
     maxParamLength: PATH_LENGTH,
   });
   const server = restifyServer.server as Server;
+  server.once("close", () => failures[Symbol.dispose]());
   limitConnections(server, limits, given.onEvicted);
   restifyServer.on("error", (error: Error) => {
     // Before the server listens, `listen` reports the error. A lack of file descriptors is counted
@@ -170,9 +173,9 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Opt
 /** Returns the parts of an exchange that are the same for all requests of a server. */
 function exchange(
   server: Server,
-  { log, observe, limiter, mayAskForBasic }: Options,
-): Pick<Exchange, "log" | "observe" | "limiter" | "mayAskForBasic" | "closing"> {
-  return { log, observe, limiter, mayAskForBasic, closing: () => !server.listening };
+  { log, observe, limiter, mayAskForBasic, failures }: Options,
+): Pick<Exchange, "log" | "observe" | "limiter" | "mayAskForBasic" | "failures" | "closing"> {
+  return { log, observe, limiter, mayAskForBasic, failures, closing: () => !server.listening };
 }
 
 function answerOptions(allow: string): Handler {
@@ -180,9 +183,9 @@ function answerOptions(allow: string): Handler {
 }
 
 function refuseMethod(allow: string): Handler {
-  return ({ request, log }) => {
+  return ({ request }) => {
     const error = new LoggiaError("method_not_allowed", `${request.method} is not allowed here; allowed are ${allow}`);
-    const failure = toFailure(error, log);
+    const failure = toFailure(error);
     return Promise.resolve({ ...failure, headers: { ...failure.headers, Allow: allow } });
   };
 }

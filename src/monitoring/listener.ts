@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
 import type { Server } from "node:http";
-import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
 import { toFailure } from "../http/errors.ts";
@@ -21,7 +20,6 @@ export type MonitoringListenerOptions = {
 /** Creates the monitoring listener, which serves the ops endpoints only. */
 export function createMonitoringListener(
   opsEndpoints: OpsEndpoints,
-  log: Logger,
   { connections, onEvicted }: MonitoringListenerOptions,
 ): Server {
   const server = createServer((request, response) => {
@@ -30,7 +28,7 @@ export function createMonitoringListener(
       "path_not_found",
       "This address serves only /health/live, /health/ready and /metrics",
     );
-    const { status, body } = toFailure(nothing, log);
+    const { status, body } = toFailure(nothing);
     const headers = { ...COMMON_HEADERS, "Content-Type": "application/json; charset=utf-8", Connection: "close" };
     endAfter(request);
     response.writeHead(status, headers).end(body.json());

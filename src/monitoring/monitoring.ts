@@ -76,7 +76,7 @@ export function createMonitoring({
     opsEndpoints: (role) =>
       createOpsEndpoints({ health, needed: needsOfRoles([role]), metrics: separateMetrics ? null : metrics, log }),
     listener: (options) =>
-      createMonitoringListener(createOpsEndpoints({ health, needed: needsOfRoles(roles), metrics, log }), log, options),
+      createMonitoringListener(createOpsEndpoints({ health, needed: needsOfRoles(roles), metrics, log }), options),
     [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),
   };
 }

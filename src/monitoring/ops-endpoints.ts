@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../errors.ts";
 import { hasBody } from "../http/body.ts";
 import { toFailure } from "../http/errors.ts";
+import { FailureLog } from "../http/failure-log.ts";
 import { COMMON_HEADERS } from "../http/headers.ts";
 import { endAfter } from "../http/response-tracker.ts";
 import { requireHost } from "../http/malformed.ts";
@@ -34,6 +35,7 @@ const LIVE: OpsAnswer = { status: 200, type: JSON_TYPE, payload: Buffer.from(JSO
  */
 export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpointsOptions): OpsEndpoints {
   const encode = createCachedEncoder();
+  const failures = new FailureLog(log, { addressOf: ({ socket }) => socket.remoteAddress ?? "" });
   const answers: Readonly<Record<string, () => Promise<OpsAnswer>>> = {
     "/health/live": () => Promise.resolve(LIVE),
     "/health/ready": async () => {
@@ -55,7 +57,7 @@ export function createOpsEndpoints({ health, needed, metrics, log }: OpsEndpoint
     const [path = ""] = url.split("?", 1);
     const produce = Object.hasOwn(answers, path) ? answers[path] : undefined;
     if (produce === undefined) return false;
-    void respond(request, response, produce, log);
+    void respond(request, response, produce, failures);
     return true;
   };
 }
@@ -76,7 +78,7 @@ async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   produce: () => Promise<OpsAnswer>,
-  log: Logger,
+  failures: FailureLog,
 ) {
   // The unread rest of a body would be parsed as the next request.
   const isLast = hasBody(request);
@@ -91,7 +93,9 @@ async function respond(
     }
     answer = await produce();
   } catch (error) {
-    const failure = toFailure(error, log);
+    const route = request.url?.split("?", 1)[0] ?? "";
+    failures.note(error, { method: request.method ?? "", route, sender: request });
+    const failure = toFailure(error);
     headers = { ...headers, ...failure.headers };
     answer = { status: failure.status, type: JSON_TYPE, payload: Buffer.from(failure.body.json()) };
   }

@@ -18,6 +18,7 @@ import { forwardingHeaders } from "../../ratelimit/address.ts";
 import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
 import { toFailure } from "../../http/errors.ts";
+import { FailureLog } from "../../http/failure-log.ts";
 import { addFastPath } from "../../http/fast-path/fast-path.ts";
 import type { FastPath } from "../../http/fast-path/fast-path.ts";
 import { parseForm } from "../../http/form.ts";
@@ -31,10 +32,11 @@ import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
 import { decodeSegment } from "../../http/segment.ts";
 import { answerBrowser, corsDestination, requestedMethod } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
+import type { Match } from "../protocols/match.ts";
 import type { ProtocolSettings } from "../kit/endpoint.ts";
 import { RecentIds } from "../append/recent-ids.ts";
 import { KnownSenders } from "../kit/known-senders.ts";
-import { serveProtocol } from "./serve-protocol.ts";
+import { refuseByProtocol, serveProtocol } from "./serve-protocol.ts";
 import type { TimeCounts } from "../append/store-events.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
@@ -126,12 +128,14 @@ const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
  * does for each request.
  */
 export function createPostListener(given: PostListenerOptions): Server {
+  const { limiter = createRateLimiter() } = given;
   const options: Options = {
-    limiter: createRateLimiter(),
     guesses: new GuessLimiter(),
     observe: UNOBSERVED,
     memory: createIngestMemory(),
     ...given,
+    limiter,
+    failures: new FailureLog(given.log, limiter),
     knownSenders: new KnownSenders(),
     recent: new RecentIds(),
     settings: given.protocols ?? new Map(),
@@ -159,6 +163,7 @@ export function createPostListener(given: PostListenerOptions): Server {
   const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
   const fast = usesFastPath ? addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms }) : null;
   limitConnections(server, connections, given.onEvicted, fast?.isAnswering);
+  server.once("close", () => options.failures[Symbol.dispose]());
   return server;
 }
 
@@ -166,6 +171,7 @@ const UNOBSERVED: PostObserver = { began() {}, ended() {} };
 
 type Options = PostListenerOptions &
   Required<Pick<PostListenerOptions, "limiter" | "guesses" | "observe" | "memory">> & {
+    readonly failures: FailureLog;
     readonly knownSenders: KnownSenders;
     readonly recent: RecentIds;
     readonly settings: ProtocolSettings;
@@ -181,7 +187,7 @@ type FormRoute = { readonly path: string; readonly headers: IncomingHttpHeaders 
  * other requests are left to {@link handle}.
  */
 function createFormPath(options: Options): FastPath<FormRoute> {
-  const { coalescer, limits, observe, log } = options;
+  const { coalescer, limits, observe, failures } = options;
   return {
     route({ method, target, headers }) {
       const [, key, table] = PATH.exec(target) ?? [];
@@ -208,8 +214,9 @@ function createFormPath(options: Options): FastPath<FormRoute> {
         },
         reject(error) {
           observe.ended(error instanceof LoggiaError ? error.code : "internal_error", 0);
-          const { status, headers, body } = toFailure(error, log);
-          answer({ status, ...renderAnswer(JSON_FORMAT, headers, body) });
+          failures.note(error, { method: "POST", route: "/1/logs/{log}/events", sender: { socket, headers } });
+          const { status, headers: added, body } = toFailure(error);
+          answer({ status, ...renderAnswer(JSON_FORMAT, added, body) });
         },
       };
       coalescer.submitWithCallbacks(target, read.valid, callbacks, read.created);
@@ -237,14 +244,15 @@ const ACCEPTED: Outcome = Object.freeze({ outcome: "accepted", events: 1 });
 async function handle(request: IncomingMessage, response: ServerResponse, options: Options): Promise<Outcome> {
   let format = JSON_FORMAT;
   let hints: Hints = {};
+  const url = request.url ?? "/";
+  const mark = url.indexOf("?");
+  const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
+  let match: Match | null = null;
   try {
     requireHost(request);
-    const peer = options.guesses.peerAt(request, options.limiter.enter(request));
-    const url = request.url ?? "/";
-    const mark = url.indexOf("?");
-    const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
     // Only paths outside the native API are matched against the protocols.
-    const match = route === null ? matchProtocol(requestedMethod(request), url) : null;
+    if (route === null) match = matchProtocol(requestedMethod(request), url);
+    const peer = options.guesses.peerAt(request, options.limiter.enter(request));
     const destination = corsDestination(route?.[1], match);
     if (answerBrowser(request, response, destination, options.catalog)) return { outcome: "accepted", events: 0 };
     if (match !== null) return await serveProtocol(request, response, match, peer, options);
@@ -271,7 +279,11 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     }
     answerEvent(request, response, hints, format, await post(key, form, peer, options));
   } catch (error) {
-    const { status, headers, body } = toFailure(error, options.log);
+    if (match?.endpoint.kind === "post") {
+      return refuseByProtocol(request, response, { ...match, endpoint: match.endpoint }, error, options.failures);
+    }
+    options.failures.note(error, { method: request.method ?? "", route: routeName(route), sender: request });
+    const { status, headers, body } = toFailure(error);
     answer(request, response, status, { ...headers, ...hints }, format, body);
     return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
   }
@@ -295,6 +307,11 @@ function idOf({ first, items }: BatchOutcome): string {
 function parametersOf(method: string | undefined, table: "events" | "users"): readonly string[] {
   if (method !== "GET") return [];
   return table === "users" ? VISIT_FIELDS : POSTED_FIELDS;
+}
+
+/** Returns the name of a route in the log. */
+function routeName(route: RegExpExecArray | null): string {
+  return route === null ? "none" : `/1/logs/{log}/${route[2]}`;
 }
 
 function readPath(route: RegExpExecArray | null): { key: string; table: "events" | "users" } {

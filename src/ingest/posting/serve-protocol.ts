@@ -17,6 +17,7 @@ import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
 import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
 import { toFailure } from "../../http/errors.ts";
+import type { FailureLog } from "../../http/failure-log.ts";
 import { parseForm } from "../../http/form.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/response-tracker.ts";
@@ -48,6 +49,7 @@ export type ServeOptions = {
   readonly clock?: PostClock;
   readonly limits: FieldLimits;
   readonly log: Logger;
+  readonly failures: Pick<FailureLog, "note">;
   readonly idempotency: Idempotency;
   readonly memory: IngestMemory;
   readonly knownSenders: KnownSenders;
@@ -67,10 +69,11 @@ const BODY_DEADLINE_MS = 60_000;
 export async function serveProtocol(
   request: IncomingMessage,
   response: ServerResponse,
-  { endpoint, logOfPath, secret }: Match,
+  match: Match,
   peer: Peer,
   options: ServeOptions,
 ): Promise<Served> {
+  const { endpoint } = match;
   if (endpoint.kind === "info") {
     if (hasBody(request)) await discardBody(request);
     const { headers } = request;
@@ -78,17 +81,29 @@ export async function serveProtocol(
     return { outcome: "accepted", events: 0 };
   }
   try {
-    const { answer, events } = await take(request, response, { endpoint, logOfPath, secret }, peer, options);
+    const { answer, events } = await take(request, response, { ...match, endpoint }, peer, options);
     send(request, response, answer, {});
     return { outcome: "accepted", events };
   } catch (error) {
-    const failure = toFailure(error, options.log);
-    send(request, response, endpoint.failed(failure, error, request.headers), failure.headers);
-    return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
+    return refuseByProtocol(request, response, { ...match, endpoint }, error, options.failures);
   }
 }
 
-type PostMatch = Pick<Match, "logOfPath" | "secret"> & { readonly endpoint: PostEndpoint };
+/** Answers a failed request in the form of its protocol. */
+export function refuseByProtocol(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { endpoint, protocol }: PostMatch,
+  error: unknown,
+  failures: Pick<FailureLog, "note">,
+): Served {
+  failures.note(error, { method: request.method ?? "", route: protocol, sender: request });
+  const failure = toFailure(error);
+  send(request, response, endpoint.failed(failure, error, request.headers), failure.headers);
+  return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
+}
+
+export type PostMatch = Omit<Match, "endpoint"> & { readonly endpoint: PostEndpoint };
 
 async function take(
   request: IncomingMessage,

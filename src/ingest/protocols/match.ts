@@ -4,6 +4,8 @@ import type { Endpoint } from "../kit/endpoint.ts";
 
 /** A request that belongs to a protocol. */
 export type Match = {
+  /** Name of the protocol. */
+  readonly protocol: string;
   readonly endpoint: Endpoint;
   /** The log named in the path, not validated; null: the API key determines it. */
   readonly logOfPath: string | null;
@@ -32,7 +34,7 @@ export function matchProtocol(method: string, target: string): Match | null {
   const secret = key === undefined ? undefined : decodeSegment(key);
   for (const protocol of PROTOCOLS) {
     const endpoint = protocol.match?.(method, rest) ?? null;
-    if (endpoint !== null) return { endpoint, logOfPath, secret };
+    if (endpoint !== null) return { protocol: protocol.name, endpoint, logOfPath, secret };
   }
   return null;
 }

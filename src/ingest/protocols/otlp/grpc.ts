@@ -13,6 +13,7 @@ import type { Sender } from "../../../ratelimit/address.ts";
 import { quotaOwner } from "../../../ratelimit/quota-owner.ts";
 import { shedConnections } from "../../../http/limits/connections.ts";
 import { publicError } from "../../../http/errors.ts";
+import { FailureLog } from "../../../http/failure-log.ts";
 import { listenOn } from "../../../http/listen.ts";
 import { noteRequest } from "../../../scheduling/cooperative.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
@@ -77,6 +78,7 @@ class GrpcListener {
   readonly #times: GrpcTimes;
   readonly #server: Http2Server;
   readonly #tally;
+  readonly #failures: FailureLog;
   readonly #sessions = new Set<ServerHttp2Session>();
   /** Running calls of each connection, by peer address, because sessions hide their sockets. */
   readonly #calls = new Map<string, number>();
@@ -84,6 +86,7 @@ class GrpcListener {
   constructor(context: ListenerContext, times: GrpcTimes) {
     this.#context = context;
     this.#times = times;
+    this.#failures = new FailureLog(context.log, context.limiter);
     this.#tally = context.tallyOf(GRPC_SOCKETS.metrics.tcp!);
     this.#server = createServer({ settings: SETTINGS, maxSessionMemory: SESSION_MB });
     const isAnswering = (socket: Socket): boolean => this.#calls.has(peerOf(socket));
@@ -123,6 +126,7 @@ class GrpcListener {
     }, this.#times.drain_ms);
     await closed;
     clearTimeout(timer);
+    this.#failures[Symbol.dispose]();
   }
 
   async #serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
@@ -143,7 +147,7 @@ class GrpcListener {
       stream.respond(ANSWER, { waitForTrailers: true });
       stream.end(framed(message));
     } catch (error) {
-      this.#fail(stream, error);
+      this.#fail(stream, { socket: session.socket, headers }, error);
     } finally {
       const left = this.#calls.get(peer)! - 1;
       if (left === 0) this.#calls.delete(peer);
@@ -188,11 +192,10 @@ class GrpcListener {
     }
   }
 
-  #fail(stream: ServerHttp2Stream, error: unknown): void {
+  #fail(stream: ServerHttp2Stream, sender: Sender, error: unknown): void {
     const shown = publicError(error);
-    const { log } = this.#context;
     if (stream.destroyed && shown !== error) return;
-    if (errorStatus(shown) >= 500) log.error({ err: error }, "a gRPC call failed");
+    this.#failures.note(error, { method: "POST", route: GRPC_SOCKETS.title, sender });
     this.#tally.add(errorStatus(shown) === 400 || errorStatus(shown) === 413 ? "malformed" : "refused");
     if (stream.destroyed || stream.headersSent) return;
     refuse(stream, { ...ANSWER, ...grpcFailureHeaders(shown) });
