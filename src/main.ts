@@ -64,6 +64,11 @@ export type Loggia = {
   readonly ports: Ports;
   /** Rejects when a role has failed permanently. */
   readonly done: Promise<void>;
+  /**
+   * Makes readiness fail while requests are still served, so that load balancers send no more
+   * before the service is closed.
+   */
+  announceStop(): void;
   /** Stops accepting requests, waits for those in progress, and closes the engines. */
   close(): Promise<void>;
 };
@@ -124,7 +129,18 @@ export async function startLoggia(
     // process.
     const failed = Promise.race([...done, new Promise<never>(() => {})]);
     failed.catch(() => {});
-    return { api, post, listeners, monitoring, first, ports, done: failed, close: () => closing.disposeAsync() };
+    watch.enter("running");
+    return {
+      api,
+      post,
+      listeners,
+      monitoring,
+      first,
+      ports,
+      done: failed,
+      announceStop: () => watch.enter("stopping"),
+      close: () => closing.disposeAsync(),
+    };
   } catch (error) {
     await closing.disposeAsync();
     // An unreachable engine is for the operator to fix, whichever module met it first.

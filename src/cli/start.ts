@@ -1,5 +1,6 @@
 import closeWithGrace from "close-with-grace";
 import { flushCompileCache } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { type Logger, pino } from "pino";
 
@@ -60,11 +61,17 @@ async function run(settings: Settings, log: Logger, options: StartOptions): Prom
   let loggia: Loggia | null = null;
   let failure: string | null = null;
   // From here on a signal ends the process cleanly and is logged.
-  const onTimeout = () => log.error({ ...about, waited_ms: CLOSE_DELAY_MS }, STILL_BUSY);
-  const grace = closeWithGrace({ delay: CLOSE_DELAY_MS, logger: false, onTimeout }, async ({ err, signal }) => {
+  const onTimeout = () => log.error({ ...about, waited_ms: delay }, STILL_BUSY);
+  const drain_ms = settings.drain_s * 1_000;
+  const delay = drain_ms + CLOSE_DELAY_MS;
+  const grace = closeWithGrace({ delay, logger: false, onTimeout }, async ({ err, signal }) => {
     const reason = err ? "an uncaught error" : (failure ?? signal ?? "a request to stop");
     if (err) log.fatal({ ...about, reason, err }, "Stopping");
-    else log.info({ ...about, reason }, "Stopping");
+    else log.info({ ...about, reason, drain_s: settings.drain_s }, "Stopping");
+    if (signal !== undefined && loggia !== null) {
+      loggia.announceStop();
+      await sleep(drain_ms);
+    }
     await loggia?.close();
     log.info({ ...about, reason }, "Stopped");
   });

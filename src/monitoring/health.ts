@@ -40,6 +40,8 @@ export type DependencyState =
  */
 export type Readiness = {
   readonly status: "ready" | "not ready";
+  /** Why the process itself is not ready, such as while it stops; absent if it is. */
+  readonly why?: string;
   readonly dependencies: Readonly<Record<Dependency, DependencyState>>;
   /** Holds that wait for an operator's decision; absent if there are none. */
   readonly holds?: readonly Hold[];
@@ -66,6 +68,8 @@ export type HealthOptions = {
    * compare them.
    */
   readonly comparison: () => string | null;
+  /** Why the process itself is not ready; null if it is. */
+  readonly process: () => string | null;
   readonly log: Logger;
   /** How long a dependency may take to respond. */
   readonly timeout_ms?: number;
@@ -84,6 +88,7 @@ export function createHealth({
   holds,
   deliveries,
   comparison,
+  process,
   log,
   timeout_ms = TIMEOUT_MS,
 }: HealthOptions): Health {
@@ -111,9 +116,11 @@ export function createHealth({
       });
       const held = holds.list();
       const isHeld = held.some(({ blocks }) => blocks !== null && needed.includes(blocks));
-      const isReady = !isHeld && states.every(([, { ok, needed }]) => ok || !needed);
+      const why = process();
+      const isReady = why === null && !isHeld && states.every(([, { ok, needed }]) => ok || !needed);
       return {
         status: isReady ? "ready" : "not ready",
+        ...(why !== null && { why }),
         dependencies: Object.fromEntries(states) as Record<Dependency, DependencyState>,
         ...(held.length > 0 && { holds: held }),
       };

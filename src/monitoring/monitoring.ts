@@ -32,6 +32,9 @@ export type MonitoringOptions = {
   readonly log: Logger;
 };
 
+/** `starting` until all listeners of the process listen, `stopping` from the request to stop on. */
+export type Phase = "starting" | "running" | "stopping";
+
 /** Metrics and health of a process. */
 export type Monitoring = AsyncDisposable & {
   readonly metrics: Metrics;
@@ -43,6 +46,8 @@ export type Monitoring = AsyncDisposable & {
   watchDeliveries(fault: () => string | null): void;
   /** Sets the readiness condition of the comparison: why it has not been made yet, or null. */
   watchComparison(fault: () => string | null): void;
+  /** Sets the phase of the process, at first `starting`. It is ready only while it is running. */
+  enter(phase: Phase): void;
   /** Creates the monitoring listener. */
   listener(options: MonitoringListenerOptions): Server;
 };
@@ -60,7 +65,12 @@ export function createMonitoring({
   const appends = watchAppends(ports.bus);
   let deliveries: () => string | null = () => null;
   let comparison: () => string | null = () => null;
-  const conditions = { deliveries: () => deliveries(), comparison: () => comparison() };
+  let phase: Phase = "starting";
+  const process = (): string | null => {
+    if (phase !== "running") return `the service is ${phase}`;
+    return ports.catalog.accounts().length === 0 ? "the catalog has no account yet" : null;
+  };
+  const conditions = { deliveries: () => deliveries(), comparison: () => comparison(), process };
   const health = createHealth({ ports, appends, holds, ...conditions, log });
   const lag = watchLag({ bus: ports.bus, group, log });
   metrics.watchHolds(() => holds.list());
@@ -73,6 +83,7 @@ export function createMonitoring({
     appends: measureAppend(appends, metrics.engines),
     watchDeliveries: (fault) => (deliveries = fault),
     watchComparison: (fault) => (comparison = fault),
+    enter: (next) => (phase = next),
     opsEndpoints: (role) =>
       createOpsEndpoints({ health, needed: needsOfRoles([role]), metrics: separateMetrics ? null : metrics, log }),
     listener: (options) =>

@@ -13,7 +13,16 @@ import { readBusKeep } from "./bus-keep.ts";
 import { readMemory } from "./memory.ts";
 import { readPlain } from "./plain.ts";
 import type { Setting } from "./setting.ts";
-import { type Address, addNetwork, invalidSetting, oneWordOf, readAddress, readMatch, readText } from "./values.ts";
+import {
+  type Address,
+  addNetwork,
+  invalidSetting,
+  oneWordOf,
+  readAddress,
+  readMatch,
+  readText,
+  wholeNumber,
+} from "./values.ts";
 
 export const ROLES = ["post", "pipeline", "api"] as const;
 export type Role = (typeof ROLES)[number];
@@ -37,6 +46,7 @@ export const SERVICE_SETTINGS = {
   limits: { name: "LOGGIA_LIMITS", standard: "", help: "limits of the fields of events, such as text=2000,data=10000,attributeValue=5000", read: readLimits },
   geoip: { name: "LOGGIA_GEOIP", standard: "", help: "MaxMind database (.mmdb) of cities, to place events posted with geo=ip:<address>", read: (_, value) => value || null },
   monitoring: { name: "LOGGIA_OPS", standard: "", help: "address for health and metrics, host:port; other listeners then serve no metrics", read: readOptionalAddress },
+  drain_s: { name: "LOGGIA_DRAIN", standard: "0", help: "seconds between SIGTERM and the stop, in which the service is not ready but still serves", read: wholeNumber(0, 600) },
   trustedProxies: { name: "LOGGIA_TRUSTED_PROXIES", standard: "", help: "address or address/bits,… of proxies whose X-Forwarded-For and -Host are trusted", read: readProxies },
   hosts: { name: "LOGGIA_HOSTS", standard: "", help: "names by which browsers call the API, such as logs.example.org,…; addresses always work", read: readHosts },
   plain: { forTests: true, name: "LOGGIA_PLAIN", standard: "", help: "tricks for speed that are left out, such as fast-path,blocks", read: readPlain },

@@ -127,7 +127,7 @@ const linesOf = (log: string) =>
 
 test("start, stop with its reason, and wrong credentials are logged, a limited number of times", async (t) => {
   const environment = { ...environmentOf("embedded", temporaryFolder(t)), LOGGIA_LOG_LEVEL: "info" };
-  const { child, seen, ended } = start({ ...environment, LOGGIA_RATE_FAILURES: "1000" });
+  const { child, seen, ended } = start({ ...environment, LOGGIA_RATE_FAILURES: "1000", LOGGIA_DRAIN: "1" });
   const api = await until(() => /^API +(\S+)$/m.exec(seen.out)?.[1], { what: "the API" });
   const post = await until(() => /^posting +(\S+)$/m.exec(seen.out)?.[1], { what: "the posting address" });
   const headers = { Authorization: `Basic ${Buffer.from("ann@example.org:a-wrong-password").toString("base64")}` };
@@ -145,8 +145,10 @@ test("start, stop with its reason, and wrong credentials are logged, a limited n
   t.is(of("Starting").length, 1);
   t.like(of("Starting")[0], { level: 30, ...about });
   t.like(of("Started")[0], { level: 30, ...about });
-  t.like(of("Stopping")[0], { level: 30, reason: "SIGTERM", ...about });
+  t.like(of("Stopping")[0], { level: 30, reason: "SIGTERM", drain_s: 1, ...about });
   t.like(of("Stopped")[0], { level: 30, reason: "SIGTERM", ...about });
+  // A timer may fire a millisecond early.
+  t.true(Number(of("Stopped")[0]!["time"]) - Number(of("Stopping")[0]!["time"]) >= 999);
   const failed = of("Authentication failed");
   t.is(failed.length, 10);
   t.like(failed[0], { level: 40, wrong: "password", address: "127.0.0.1" });

@@ -19,6 +19,7 @@ test("each dependency is named, and the required ones decide", async (t) => {
     holds: none,
     deliveries: () => null,
     comparison: () => null,
+    process: () => null,
     log,
   });
   t.deepEqual(await health.ready(["bus", "store"]), {
@@ -40,6 +41,7 @@ test("details of an unexpected failure are not public", async (t) => {
     holds: none,
     deliveries: () => null,
     comparison: () => null,
+    process: () => null,
     log,
   }).ready([]);
   t.deepEqual(dependencies.bus, { ok: false, needed: false, why: "unexpected error; see the log of the service" });
@@ -55,6 +57,7 @@ test("an unresponsive dependency is not waited for, nor pinged again meanwhile",
     holds: none,
     deliveries: () => null,
     comparison: () => null,
+    process: () => null,
     log,
     timeout_ms: 20,
   });
@@ -77,6 +80,7 @@ test("a bus that answers and accepts no appends is not ready for posting, and re
     holds: none,
     deliveries: () => null,
     comparison: () => null,
+    process: () => null,
     log,
   });
   const posting = await health.ready(["bus", "appends"]);
@@ -96,6 +100,7 @@ test("an unreachable bus is reported as such, whatever was appended before", asy
     holds: none,
     deliveries: () => null,
     comparison: () => null,
+    process: () => null,
     log,
   });
   const { status, dependencies } = await health.ready(["bus"]);

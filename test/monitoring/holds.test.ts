@@ -56,6 +56,7 @@ test("readiness lists each hold, and fails for a listener whose dependency it bl
     holds,
     deliveries: () => null,
     comparison: () => null,
+    process: () => null,
     log: silent,
   });
   t.false("holds" in (await health.ready(["bus", "store"])));

@@ -3,6 +3,7 @@ import kafkajs from "kafkajs";
 import { readFileSync } from "node:fs";
 
 import { createMetrics } from "../../src/monitoring/metrics.ts";
+import { freePorts } from "../../infra/engines/ports.ts";
 import { KINDS, realEngines } from "../support/engine-kinds.ts";
 import { elasticsearchUrl, kafkaBrokers } from "../support/engines.ts";
 import { startTcpProxy } from "../chaos/tcp-proxy.ts";
@@ -38,6 +39,29 @@ function parseMetrics(text: string): Map<string, number> {
 async function metricsOf(url: string): Promise<Map<string, number>> {
   return parseMetrics(await (await fetch(`${url}/metrics`)).text());
 }
+
+test("the service is ready only from the end of its start to the request to stop, in which it still serves", async (t) => {
+  const [port] = await freePorts(1);
+  const environment = environmentOf("embedded", temporaryFolder(t));
+  const ops = `http://127.0.0.1:${port}`;
+  let starting: Awaited<ReturnType<typeof readinessOf>> | null = null;
+  const show = async () => void (starting = await readinessOf(ops));
+  const service = await startService({ ...environment, LOGGIA_OPS: `127.0.0.1:${port}` }, undefined, { show });
+  t.teardown(() => service.close());
+  t.is(starting!.response.status, 503);
+  t.like(starting!.readiness, { status: "not ready", why: "the service is starting" });
+  const { response, readiness } = await readinessOf(ops);
+  t.is(response.status, 200);
+  t.false("why" in readiness);
+  service.announceStop();
+  for (const url of [ops, service.apiUrl, service.postUrl]) {
+    const stopping = await readinessOf(url);
+    t.is(stopping.response.status, 503);
+    t.like(stopping.readiness, { status: "not ready", why: "the service is stopping" });
+  }
+  t.is((await post(service, { text: "late" })).status, 201);
+  t.is((await get(service, `/1/logs/${LOG}/events`)).status, 200);
+});
 
 for (const kind of KINDS) {
   test(`${kind}: both listeners are live and ready, without credentials`, async (t) => {

@@ -5,6 +5,7 @@ type State = { readonly ok: boolean; readonly needed: boolean; readonly why?: st
 /** What `/health/ready` reports. */
 export type Readiness = {
   readonly status: string;
+  readonly why?: string;
   readonly dependencies: Readonly<Record<string, State>>;
   readonly holds?: readonly { readonly name: string }[];
 };

@@ -53,9 +53,13 @@ export const STOPPED = (): number => 0;
  * Starts the whole service in this process.
  * @param rateClock monotonic clock of the rate limits, in milliseconds
  */
-export async function startService(environment: Record<string, string>, rateClock?: () => number): Promise<Service> {
+export async function startService(
+  environment: Record<string, string>,
+  rateClock?: () => number,
+  given: StartOptions = {},
+): Promise<Service> {
   const settings = readSettings(environment);
-  const options = { ...postTimesFor(settings), ...(rateClock && { rateClock }) };
+  const options = { ...postTimesFor(settings), ...(rateClock && { rateClock }), ...given };
   const loggia = await startLoggia(settings, pino({ level: settings.logLevel }), options);
   return {
     ...loggia,
