@@ -130,17 +130,9 @@ export async function startLoggia(
     const failed = Promise.race([...done, new Promise<never>(() => {})]);
     failed.catch(() => {});
     watch.enter("running");
-    return {
-      api,
-      post,
-      listeners,
-      monitoring,
-      first,
-      ports,
-      done: failed,
-      announceStop: () => watch.enter("stopping"),
-      close: () => closing.disposeAsync(),
-    };
+    const announceStop = (): void => watch.enter("stopping");
+    const close = () => closing.disposeAsync();
+    return { api, post, listeners, monitoring, first, ports, done: failed, announceStop, close };
   } catch (error) {
     await closing.disposeAsync();
     // An unreachable engine is for the operator to fix, whichever module met it first.
