@@ -5,6 +5,7 @@ import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import {
   Kafka,
   logLevel,
+  type Admin,
   type ISocketFactory,
   type KafkaConfig,
   type LogEntry,
@@ -124,17 +125,29 @@ type FetchedPartition = {
 };
 
 const METADATA_MAX_AGE_MS = 300_000;
+/** Age of metadata after which consumers and administration look for partitions that were added. */
+export const PARTITIONS_MAX_AGE_MS = 5_000;
 
 /**
  * Creates kafkajs's view of the cluster, to fetch records without a consumer: a consumer reads only
  * as a member of a group, which takes seconds to join.
  */
 export function createKafkaCluster({ kafka }: KafkaClient): KafkaCluster {
-  const name = Object.getOwnPropertySymbols(kafka).find(
-    ({ description }) => description === "private:Kafka:createCluster",
-  );
-  const { [name!]: create } = kafka as unknown as Record<symbol, (options: object) => KafkaCluster>;
-  return create!({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
+  return clusterMaker(kafka).create({ metadataMaxAge: METADATA_MAX_AGE_MS, allowAutoTopicCreation: false });
+}
+
+/** Creates an administration client that knows added partitions; kafkajs has no option for that. */
+export function createKafkaAdmin({ kafka }: KafkaClient): Admin {
+  const { name, create } = clusterMaker(kafka);
+  const value = (options: object) => create({ ...options, metadataMaxAge: PARTITIONS_MAX_AGE_MS });
+  return (Object.create(kafka, { [name]: { value } }) as Kafka).admin();
+}
+
+/** Returns kafkajs's private function that creates clusters, and its name. */
+function clusterMaker(kafka: Kafka): { name: symbol; create: (options: object) => KafkaCluster } {
+  const isMaker = ({ description }: symbol): boolean => description === "private:Kafka:createCluster";
+  const name = Object.getOwnPropertySymbols(kafka).find(isMaker)!;
+  return { name, create: (kafka as unknown as Record<symbol, (options: object) => KafkaCluster>)[name]! };
 }
 
 const connectSocket: ISocketFactory = ({ host, port, ssl, onConnect }) => {

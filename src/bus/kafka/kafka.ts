@@ -15,7 +15,7 @@ import type {
   Subscription,
   Topic,
 } from "../bus.ts";
-import { createKafkaClient, kafkaReason } from "./client.ts";
+import { createKafkaAdmin, createKafkaClient, kafkaReason } from "./client.ts";
 import { openFailure } from "./fault.ts";
 import { KafkaJournals } from "./journals.ts";
 import { loadProtocol } from "./protocol.ts";
@@ -43,7 +43,7 @@ const ADMIN_TIMEOUT_MS = 5000;
 export async function openKafkaBus(options: KafkaBusOptions): Promise<Bus> {
   loadProtocol();
   const client = createKafkaClient(options);
-  const admin = client.kafka.admin();
+  const admin = createKafkaAdmin(client);
   admin.on(admin.events.REQUEST_TIMEOUT, ({ payload }) => client.dropConnections(payload.broker));
   let producer: KafkaProducer | null = null;
   const open = async () => {

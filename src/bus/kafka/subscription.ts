@@ -2,7 +2,14 @@ import type { Consumer, EachBatchPayload, KafkaMessage, Offsets } from "kafkajs"
 import type { Logger } from "pino";
 import { LoggiaError } from "../../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "../bus.ts";
-import { CLIENT_RETRY, createKafkaClient, kafkaReason, type KafkaClient, type KafkaConnection } from "./client.ts";
+import {
+  CLIENT_RETRY,
+  createKafkaClient,
+  kafkaReason,
+  PARTITIONS_MAX_AGE_MS,
+  type KafkaClient,
+  type KafkaConnection,
+} from "./client.ts";
 import { KafkaMembership } from "./membership.ts";
 import { KafkaPartition } from "./partition.ts";
 import { backoff_ms, CLOSE_TIMEOUT_MS } from "../limits.ts";
@@ -131,6 +138,7 @@ export class KafkaSubscription implements Subscription {
       maxWaitTimeInMs: FETCH_WAIT_MS,
       maxBytesPerPartition: perPartition,
       maxBytes: 4 * perPartition,
+      metadataMaxAge: PARTITIONS_MAX_AGE_MS,
       allowAutoTopicCreation: false,
       // Enough to survive the restart of a broker: a new member must wait for the session of the
       // old one to expire.

@@ -4,10 +4,11 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import type { Bus } from "../../../src/bus/bus.ts";
+import { createKafkaClient } from "../../../src/bus/kafka/client.ts";
 import { openKafkaBus } from "../../../src/bus/kafka/kafka.ts";
 import type { KafkaBusOptions } from "../../../src/bus/kafka/topics.ts";
 import { LateAppend, LoggiaError, StartError } from "../../../src/errors.ts";
-import { behind, collect, record, texts } from "../../contract/bus.ts";
+import { ANY_SIZE, behind, collect, record, texts } from "../../contract/bus.ts";
 import { realEngines } from "../../support/engine-kinds.ts";
 import { kafkaBrokers } from "../../support/engines.ts";
 import { uniqueName } from "../../support/temporary.ts";
@@ -277,6 +278,34 @@ if (realEngines) {
     });
     await until(() => read.length === 2, { what: "both records" });
     t.true(read[0] === values[0] && read[1] === values[1]);
+  });
+  test("records of partitions that are added later are delivered, and count as lag, within seconds", async (t) => {
+    const namespace = uniqueName("bus");
+    const old = await open({ namespace, partitions: 2 });
+    t.teardown(() => old[Symbol.asyncDispose]());
+    const read: string[] = [];
+    await old.subscribe({ ...ANY_SIZE, group: "g" }, async (batch) => {
+      read.push(...texts(batch.records));
+      await batch.ack();
+    });
+    const { kafka } = createKafkaClient({ brokers: kafkaBrokers(), log });
+    const admin = kafka.admin();
+    await admin.connect();
+    t.teardown(() => admin.disconnect());
+    const topic = `${namespace}.events`;
+    await admin.createPartitions({ topicPartitions: [{ topic, count: 6 }] });
+    const created = async () => (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions.length;
+    await until(async () => (await created()) === 6, { what: "the new partitions" });
+    // A bus appends to the partitions that it found when it was opened.
+    const grown = await open({ namespace });
+    t.teardown(() => grown[Symbol.asyncDispose]());
+    const keys = await oneKeyAPartition(grown);
+    for (const key of keys) await grown.append("events", [record(key, `of ${key}`)], SLOW);
+    // By default kafkajs looks for new partitions every five minutes.
+    const timeout_ms = 60_000;
+    await until(async () => (await old.lag("events", "g")).length === 6, { what: "the lag of all", timeout_ms });
+    await until(() => keys.every((key) => read.includes(`of ${key}`)), { what: "the records of all", timeout_ms });
+    t.is(keys.length, 6);
   });
 }
 
