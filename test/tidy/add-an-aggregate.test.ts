@@ -4,7 +4,7 @@ import type { EventRow } from "../../src/events/event.ts";
 import type { PlannedGroups } from "../../src/query/planned-query.ts";
 import type { planQuery } from "../../src/query/planner.ts";
 import { fixedZone } from "../../src/query/zone.ts";
-import type { computationOf } from "../../src/store/elasticsearch/read/groups/aggregates.ts";
+import type { aggregateComputation } from "../../src/store/elasticsearch/read/groups/aggregates.ts";
 import type { groupsOfRows } from "../../src/store/elasticsearch/read/groups/group-rows.ts";
 import type { completionContextAt } from "../../src/web/features/editor/completion-context.ts";
 import { event, MORNING, newLog } from "../contract/store-fixture.ts";
@@ -61,7 +61,7 @@ test("an aggregate that is added by the guide is computed by both stores and com
   const context = { logs: [log], now_ms: MORNING, zone: fixedZone(0) };
   const lql = "GET events GROUPBY source COLUMNS(SPREAD, MAX, SPREAD(@took)) SORT SPREAD DESC TAKE 2";
   const { plan } = planner.planQuery(lql, context) as PlannedGroups;
-  const elasticsearch = await copy.import<{ computationOf: typeof computationOf }>(`${GROUPS}/aggregates.ts`);
+  const elasticsearch = await copy.import<{ computationOf: typeof aggregateComputation }>(`${GROUPS}/aggregates.ts`);
   const { aggs, read } = elasticsearch.computationOf(plan, {}, "estimated");
   t.deepEqual(aggs, {
     "stats of value": { stats: { field: "value" } },

@@ -2,7 +2,7 @@ import { tokenize } from "../../../query/lexer.ts";
 import type { Token } from "../../../query/lexer.ts";
 import { CLAUSES } from "../../../query/parse-values.ts";
 import { compareOp } from "../../../query/parse-conditions.ts";
-import { FUNCTIONS, percentOf } from "../../../query/parse-groups.ts";
+import { FUNCTIONS, parsePercent } from "../../../query/parse-groups.ts";
 import { NUMBER_AGGREGATES } from "../../../query/plan.ts";
 import { isSymbol, isWord } from "../../../query/token-cursor.ts";
 import { UNITS } from "../../../query/syntax.ts";
@@ -226,7 +226,7 @@ function insideOf(tokens: readonly Token[], open: number): Expected {
   }
   if (word === "RATE" || word === "COMPARE")
     return last === undefined ? { words: STEPS.filter((step) => step !== "MONTHS(" || word === "COMPARE") } : {};
-  const isOfNumbers = NUMBER_AGGREGATES.some((name) => name === word.toLowerCase()) || percentOf(word) !== null;
+  const isOfNumbers = NUMBER_AGGREGATES.some((name) => name === word.toLowerCase()) || parsePercent(word) !== null;
   if (word === "BANDS" || isOfNumbers) {
     return last === undefined ? { fields: "numbers" } : {};
   }

@@ -9,9 +9,9 @@ import { GroupLengths, tooLongGroups, tooManyGroups } from "../../../groups.ts";
 import { numberAggregationOf, roundingErrorOf, valueOfSums } from "../../../number-aggregates.ts";
 import type { AggregateOfNumbers, AggregateOfSums } from "../../../number-aggregates.ts";
 import type { Group, GroupValue } from "../../../store.ts";
-import { valueOf } from "./aggregates.ts";
+import { aggregatedValue } from "./aggregates.ts";
 import { YieldingTest } from "../yielding-test.ts";
-import { numbersOf, testOfEvents, textsOf } from "../verify.ts";
+import { fieldNumbers, testOfEvents, fieldTexts } from "../verify.ts";
 
 /** Maximum number of groups in memory, before any is dropped. */
 export const MAX_GROUPS_IN_MEMORY = 1_000_000;
@@ -74,7 +74,7 @@ function keysOfRow(by: Grouping): (row: EventRow) => readonly GroupValue[] {
     case "bands":
       return (row) =>
         orAbsent(
-          numbersOf(row, by.of).map((number) => bandOf(by.bounds, number)),
+          fieldNumbers(row, by.of).map((number) => bandOf(by.bounds, number)),
           null,
         );
     case "level":
@@ -84,7 +84,7 @@ function keysOfRow(by: Grouping): (row: EventRow) => readonly GroupValue[] {
     case "field": {
       const { field } = by;
       if (field === "value") return ({ value }) => [value];
-      return (row) => orAbsent(textsOf(row, field), isAttribute(field) ? null : "");
+      return (row) => orAbsent(fieldTexts(row, field), isAttribute(field) ? null : "");
     }
   }
   throw by satisfies never;
@@ -116,7 +116,7 @@ function accumulatorOf(aggregate: Aggregate): () => Accumulator {
       const { field } = aggregate;
       return () => {
         const values = new Set<number | string>();
-        const valuesOf = field === "value" ? numbersOf : textsOf;
+        const valuesOf = field === "value" ? fieldNumbers : fieldTexts;
         return {
           add: (row) => valuesOf(row, field).forEach((value) => values.add(shortOf(value))),
           value: () => values.size,
@@ -138,7 +138,7 @@ function shortOf(value: number | string): number | string {
 function numbersAccumulator({ compute }: AggregateOfNumbers, of: NumberSource): Accumulator {
   const numbers: number[] = [];
   return {
-    add: (row) => void numbers.push(...numbersOf(row, of)),
+    add: (row) => void numbers.push(...fieldNumbers(row, of)),
     value: () => (numbers.length === 0 ? null : compute(numbers)),
   };
 }
@@ -154,7 +154,7 @@ function sumsAccumulator(aggregation: AggregateOfSums, of: NumberSource): Accumu
     max = Math.max(max, number);
   };
   return {
-    add: (row) => numbersOf(row, of).forEach(add),
+    add: (row) => fieldNumbers(row, of).forEach(add),
     value: () => valueOfSums(aggregation, { numbers, sum: sum + error, min, max }),
   };
 }
@@ -165,7 +165,7 @@ function endAccumulator({ kind, field }: Extract<Aggregate, { kind: "first" | "l
   const sign = kind === "first" ? 1 : -1;
   return {
     add(row) {
-      const next = valueOf(row, field);
+      const next = aggregatedValue(row, field);
       if (next === null) return;
       if (end !== null && sign * (row.created - end.created || (row.id < end.id ? -1 : 1)) > 0) return;
       // Not the row, which has texts of its own.
