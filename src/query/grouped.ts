@@ -23,5 +23,5 @@ function isColumn({ text }: Name): boolean {
 /** Returns whether a name is a column of groups. */
 export function isAggregate({ text }: Name): boolean {
   const written = text.toUpperCase();
-  return written === "KEY" || FUNCTIONS.some((known) => known === written) || parsePercent(written) !== null;
+  return written === "KEY" || FUNCTIONS.includes(written) || parsePercent(written) !== null;
 }

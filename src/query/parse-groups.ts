@@ -1,5 +1,6 @@
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { canonical } from "./fields.ts";
+import { NUMBER_AGGREGATES } from "./plan.ts";
 import { compareOp, readCondition, readLogic, readNullity } from "./parse-conditions.ts";
 import { readCount, readList, readName, readNumber, readStep, readWhen, whenBase } from "./parse-values.ts";
 import { acceptSymbol, acceptWord, expectSymbol, expectWord, isSymbol, isWord, lastEnd, peek } from "./token-cursor.ts";
@@ -9,7 +10,15 @@ import { PERIOD_UNITS } from "./syntax.ts";
 import type { Column, Compare, Fill, HavingTest, Key, Logic, Name, NumberLiteral, Sort, Term } from "./syntax.ts";
 
 /** The aggregate functions, except percentiles. */
-export const FUNCTIONS = ["COUNT", "AVG", "SUM", "MIN", "MAX", "MEDIAN", "DISTINCT", "FIRST", "LAST", "RATE"] as const;
+export const FUNCTIONS: readonly string[] = [
+  "COUNT",
+  ...NUMBER_AGGREGATES.map((name) => name.toUpperCase()),
+  "MEDIAN",
+  "DISTINCT",
+  "FIRST",
+  "LAST",
+  "RATE",
+];
 const MOST_KEYS = 3;
 /** Most columns of a query. Each is work for the engine, and for every record. */
 const MOST_COLUMNS = 100;
@@ -134,7 +143,7 @@ export function readSort(cursor: TokenCursor): Sort {
 /**
  * `aggregate = "KEY" | count | numeric | ( "DISTINCT" | "FIRST" | "LAST" ) "(" field ")" | rate`,
  * `count = "COUNT" [ "(" condition ")" ]`,
- * `numeric = ( "AVG" | "SUM" | "MIN" | "MAX" | "MEDIAN" | percentile ) [ "(" field ")" ]`,
+ * `numeric = ( numbers | "MEDIAN" | percentile ) [ "(" field ")" ]`,
  * `rate = "RATE" "(" step ")"`
  */
 export function readTerm(cursor: TokenCursor, expected: string): Term {
@@ -142,7 +151,7 @@ export function readTerm(cursor: TokenCursor, expected: string): Term {
   const name = readFunction(cursor, expected);
   if (!acceptSymbol(cursor, "(")) return { kind: "name", name };
   const called = name.text.toUpperCase();
-  const isKnown = FUNCTIONS.some((known) => known === called) || parsePercent(called) !== null;
+  const isKnown = FUNCTIONS.includes(called) || parsePercent(called) !== null;
   if (!isKnown) {
     const hint = didYouMean(name.text, FUNCTIONS) ?? `Use ${oneOf([...FUNCTIONS, "P50 to P99.9"])}.`;
     throw queryFault(cursor.text, name.span, `there is no aggregate "${name.text}"`, hint);

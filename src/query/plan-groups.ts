@@ -5,7 +5,7 @@ import { groupField } from "./event-fields.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, GROUP_FIELDS, canonical } from "./fields.ts";
 import { FUNCTIONS, parsePercent } from "./parse-groups.ts";
-import { AGGREGATE_FIELDS, MOST_AGGREGATES, isAttribute } from "./plan.ts";
+import { AGGREGATE_FIELDS, MOST_AGGREGATES, NUMBER_AGGREGATES, isAttribute } from "./plan.ts";
 import type {
   Aggregate,
   ComparisonOp,
@@ -252,17 +252,10 @@ function keyHint({ text }: Name): string {
 }
 
 function numericAggregate(written: string, of: NumberSource): Aggregate | null {
-  switch (written) {
-    case "AVG":
-    case "SUM":
-    case "MIN":
-    case "MAX":
-      return { kind: written.toLowerCase() as "avg" | "sum" | "min" | "max", of };
-    default: {
-      const percent = parsePercent(written);
-      return percent === null ? null : { kind: "percentile", of, percent };
-    }
-  }
+  const kind = NUMBER_AGGREGATES.find((name) => name === written.toLowerCase());
+  if (kind !== undefined) return { kind, of };
+  const percent = parsePercent(written);
+  return percent === null ? null : { kind: "percentile", of, percent };
 }
 
 /** Returns the length of a step in milliseconds; null for months. */

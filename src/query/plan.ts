@@ -130,7 +130,7 @@ export type Aggregate =
   /** Number of events; with `where`, number of those that meet it. */
   | { readonly kind: "count"; readonly where: Condition | null }
   /** null if there is no number. */
-  | { readonly kind: "avg" | "sum" | "min" | "max"; readonly of: NumberSource }
+  | { readonly kind: NumberAggregateName; readonly of: NumberSource }
   /** A number that `percent` percent of all do not exceed, within 1 % of rank or one rank. */
   | { readonly kind: "percentile"; readonly of: NumberSource; readonly percent: number }
   /** Number of distinct exact values: exact up to 10,000, within 2 % beyond. */
@@ -140,6 +140,11 @@ export type Aggregate =
    * the first. A number for `created` and `value`, otherwise a text; null if no event has one.
    */
   | { readonly kind: "first" | "last"; readonly field: GroupField | AttributeField | "id" | "created" };
+
+/** Names of aggregates of numbers; percentiles have a number in theirs. */
+export const NUMBER_AGGREGATES = ["avg", "sum", "min", "max"] as const;
+export type NumberAggregateName = (typeof NUMBER_AGGREGATES)[number];
+export type NumberAggregate = Extract<Aggregate, { of: NumberSource }>;
 
 /** A condition on the aggregates of a group, given by index. A comparison with null is false. */
 export type HavingCondition =

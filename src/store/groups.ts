@@ -1,4 +1,6 @@
 import { LoggiaError } from "../errors.ts";
+import type { Aggregate } from "../query/plan.ts";
+import type { GroupValue } from "./store.ts";
 
 /** Maximum number of groups in a result. Several such results fit into a process's memory. */
 export const MAX_GROUPS = 100_000;
@@ -17,6 +19,11 @@ export class GroupLengths {
   add(values: readonly unknown[]): void {
     for (const value of values) if (typeof value === "string") this.#left -= value.length;
   }
+}
+
+/** Returns the values of aggregates over no events. */
+export function emptyValues(aggregates: readonly Aggregate[]): GroupValue[] {
+  return aggregates.map(({ kind }) => (kind === "count" || kind === "distinct" ? 0 : null));
 }
 
 export function tooLongGroups(): LoggiaError {

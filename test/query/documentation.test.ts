@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import test from "ava";
 
 import type { LogKey } from "../../src/events/event.ts";
+import { NUMBER_AGGREGATES } from "../../src/query/plan.ts";
 import { CLAUSES } from "../../src/query/parse-values.ts";
 import { planQuery } from "../../src/query/planner.ts";
 import { checkExpression } from "../../src/query/regex/regex.ts";
@@ -105,4 +106,7 @@ test("the grammar equals that of the parser", (t) => {
   );
   t.true(rules.length >= 18, `${rules.length}`);
   for (const rule of rules) t.true(printed.includes(rule), rule);
+  const functions = NUMBER_AGGREGATES.map((name) => name.toUpperCase());
+  t.true(printed.includes(`numbers = ${functions.map((name) => `"${name}"`).join(" | ")} percentile`));
+  for (const name of functions) t.true(DOCUMENT.includes(`\`${name}(x)\``), name);
 });

@@ -10,8 +10,9 @@ import type {
   HavingCondition,
   NumberSource,
 } from "../../src/query/plan.ts";
-import { EVERYTHING } from "../../src/query/plan.ts";
+import { EVERYTHING, NUMBER_AGGREGATES } from "../../src/query/plan.ts";
 import { ZONES, conditions } from "./arbitrary.ts";
+import { NUMBER_MEANINGS } from "./number-aggregates.ts";
 import { attributeFields } from "./arbitrary-attributes.ts";
 
 /** Plans of groups with up to three keys of all kinds and all aggregates. */
@@ -78,7 +79,7 @@ function aggregates(logs: readonly LogKey[]): fc.Arbitrary<Aggregate> {
     {
       weight: 3,
       arbitrary: fc.record({
-        kind: fc.constantFrom("avg" as const, "sum" as const, "min" as const, "max" as const),
+        kind: fc.constantFrom(...NUMBER_AGGREGATES),
         of: numberSources,
       }),
     },
@@ -99,8 +100,9 @@ function aggregates(logs: readonly LogKey[]): fc.Arbitrary<Aggregate> {
  * Returns whether engines compute an aggregate equally to the last bit, so that groups may be
  * filtered and sorted by it.
  */
-function isExact({ kind }: Aggregate): boolean {
-  return kind !== "avg" && kind !== "sum" && kind !== "percentile";
+function isExact(aggregate: Aggregate): boolean {
+  if (!("of" in aggregate)) return true;
+  return aggregate.kind !== "percentile" && NUMBER_MEANINGS[aggregate.kind].tolerance === null;
 }
 
 function havings(computed: readonly Aggregate[]): fc.Arbitrary<HavingCondition | null> {

@@ -14,6 +14,7 @@ import {
   texts,
 } from "./evaluate.ts";
 import type { Mark } from "./evaluate.ts";
+import { computeNumber, NUMBER_MEANINGS } from "./number-aggregates.ts";
 
 /** The meaning of group plans in plain code; see evaluate.ts. */
 
@@ -119,6 +120,10 @@ function localTime(zone: Zone, moment: number): { local: number; isRepeated: boo
 }
 
 function compute(aggregate: Aggregate, events: readonly StoredEvent[]): GroupValue {
+  if ("of" in aggregate) {
+    const values = events.flatMap((event) => numbers(aggregate.of, event)).sort((a, b) => a - b);
+    return values.length === 0 ? null : computeNumber(aggregate, values);
+  }
   switch (aggregate.kind) {
     case "count": {
       const { where } = aggregate;
@@ -133,54 +138,12 @@ function compute(aggregate: Aggregate, events: readonly StoredEvent[]): GroupVal
       const event = aggregate.kind === "first" ? present[0] : present.at(-1);
       return event === undefined ? null : valuesOf(aggregate.field, event)[0]!;
     }
-    case "avg":
-    case "sum":
-    case "min":
-    case "max":
-    case "percentile": {
-      const values = events.flatMap((event) => numbers(aggregate.of, event)).sort((a, b) => a - b);
-      return values.length === 0 ? null : computeNumber(aggregate, values);
-    }
   }
   throw aggregate satisfies never;
 }
 
 function valuesOf(field: string, event: StoredEvent): readonly (string | number)[] {
   return field === "created" || field === "value" ? numbers(field, event) : texts(field, event);
-}
-
-type NumericAggregate = Exclude<Aggregate, { kind: "count" | "distinct" | "first" | "last" }>;
-
-/**
- * Computes an aggregate of numbers.
- * @param values at least one, in ascending order
- */
-function computeNumber(aggregate: NumericAggregate, values: readonly number[]): number {
-  switch (aggregate.kind) {
-    case "min":
-      return values[0]!;
-    case "max":
-      return values.at(-1)!;
-    case "sum":
-      return exactSum(values);
-    case "avg":
-      return exactSum(values) / values.length;
-    case "percentile":
-      return values[Math.max(0, Math.ceil((aggregate.percent / 100) * values.length) - 1)]!;
-  }
-  throw aggregate satisfies never;
-}
-
-/** Sums with compensation of rounding errors (Neumaier): exact to the last bit or two. */
-function exactSum(values: readonly number[]): number {
-  let sum = 0;
-  let lost = 0;
-  for (const value of values) {
-    const next = sum + value;
-    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
-    sum = next;
-  }
-  return sum + lost;
 }
 
 function meets(having: HavingCondition, values: readonly GroupValue[]): boolean {
@@ -268,18 +231,11 @@ function agreementOn(aggregate: Aggregate, events: readonly StoredEvent[]): (a: 
   if (!("of" in aggregate)) return (a, b) => a === b;
   const values = events.flatMap((event) => numbers(aggregate.of, event)).sort((a, b) => a - b);
   const size = Math.max(0, ...values.map(Math.abs)) * Number.EPSILON;
-  switch (aggregate.kind) {
-    case "sum":
-      return (a, b) => isClose(a, b, size * values.length ** 2);
-    case "avg":
-      return (a, b) => isClose(a, b, size * values.length);
-    case "percentile":
-      return (a, b) => a === b || (typeof a === "number" && typeof b === "number" && isNeighbour(values, a, b));
-    case "min":
-    case "max":
-      return (a, b) => a === b;
+  if (aggregate.kind === "percentile") {
+    return (a, b) => a === b || (typeof a === "number" && typeof b === "number" && isNeighbour(values, a, b));
   }
-  throw aggregate satisfies never;
+  const { tolerance } = NUMBER_MEANINGS[aggregate.kind];
+  return tolerance === null ? (a, b) => a === b : (a, b) => isClose(a, b, tolerance(size, values.length));
 }
 
 function isClose(a: GroupValue, b: GroupValue, tolerance: number): boolean {

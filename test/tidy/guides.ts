@@ -15,6 +15,7 @@ import { temporaryFolder } from "../support/temporary.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 const COPIED = ["src", "pipelines", "infra", "docs/conformance.md", "package.json", "tsconfig.json"];
+const COPIED_TESTS = "test/reference/number-aggregates.ts";
 const run = promisify(execFile);
 
 /** Returns the code that the steps of a guide show, by the first path that each step names. */
@@ -23,7 +24,7 @@ export function codeOfGuide(title: string): ReadonlyMap<string, string> {
   const guide = text.split(`## ${title}\n`)[1]!.split("\n## ")[0]!;
   const steps = guide.split(/^(?=\d\. )/m).flatMap((step): [path: string, code: string][] => {
     const [, code] = /```ts\n([^]*?)```/.exec(step) ?? [];
-    const [, path] = /`(src\/[^`]+\.ts)`/.exec(step) ?? [];
+    const [, path] = /`((?:src|test)\/[^`]+\.ts)`/.exec(step) ?? [];
     return code === undefined || path === undefined ? [] : [[path, code.replaceAll(/^ {3}/gm, "")]];
   });
   return new Map(steps);
@@ -35,7 +36,8 @@ export class ServiceCopy {
 
   constructor(t: ExecutionContext) {
     this.folder = temporaryFolder(t);
-    for (const part of COPIED) cpSync(join(ROOT, part), join(this.folder, part), { recursive: true });
+    for (const part of [...COPIED, COPIED_TESTS])
+      cpSync(join(ROOT, part), join(this.folder, part), { recursive: true });
     symlinkSync(join(ROOT, "node_modules"), join(this.folder, "node_modules"));
   }
 
@@ -61,7 +63,7 @@ export class ServiceCopy {
 
   /** Checks the types of the service and of the page. */
   async checkTypes(): Promise<void> {
-    const service = { extends: "./tsconfig.json", include: ["src", "pipelines"], exclude: ["src/web"] };
+    const service = { extends: "./tsconfig.json", include: ["src", "pipelines", COPIED_TESTS], exclude: ["src/web"] };
     this.create("tsconfig.guide.json", JSON.stringify(service));
     const checker = "node_modules/typescript7/bin/tsc";
     await Promise.all([this.run(checker, "-p", "tsconfig.guide.json"), this.run(checker, "-p", "src/web")]);

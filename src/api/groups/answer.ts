@@ -3,9 +3,10 @@ import { parseNumber } from "../../events/attributes.ts";
 import type { AfterStore, PlannedGroups } from "../../query/planned-query.ts";
 import { conditionTimeRange } from "../../query/time-range.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../scheduling/yielding.ts";
+import { emptyValues } from "../../store/groups.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { planEarlierGroups } from "./compare.ts";
-import { emptyValues, filled } from "./fill.ts";
+import { filled } from "./fill.ts";
 import { withRates } from "./rates.ts";
 
 /** A group of a response, with the rates after its values. */

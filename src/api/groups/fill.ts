@@ -1,8 +1,8 @@
 import { LoggiaError } from "../../errors.ts";
 import { keysOfPeriod, periodLength, momentOfKey, DAY_MS } from "../../query/calendar.ts";
-import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
+import type { GroupPlan, Period } from "../../query/plan.ts";
 import { conditionTimeRange } from "../../query/time-range.ts";
-import { MAX_GROUPS } from "../../store/groups.ts";
+import { emptyValues, MAX_GROUPS } from "../../store/groups.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
@@ -50,11 +50,6 @@ function* combined(
   keyIndex: number,
 ): Generator<readonly GroupValue[]> {
   for (const rest of others) for (const key of keys) yield rest.toSpliced(keyIndex, 0, key);
-}
-
-/** Returns the values of aggregates over no events. */
-export function emptyValues(aggregates: readonly Aggregate[]): GroupValue[] {
-  return aggregates.map(({ kind }) => (kind === "count" || kind === "distinct" ? 0 : null));
 }
 
 /** Returns the range to fill; an empty range if there is nothing to fill. */

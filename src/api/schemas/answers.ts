@@ -5,6 +5,7 @@ import { STATUS_OF_CODE } from "../../errors.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { LINE_FIELD_NAMES } from "../../events/field-order.ts";
 import { mapKeywords } from "../../events/map-keywords.ts";
+import { AGGREGATE_FIELDS } from "../../query/plan.ts";
 import {
   EventIdText,
   UserIdText,
@@ -84,12 +85,7 @@ const Aggregate = named(
   "Aggregate",
   z
     .object({
-      key: z.string(),
-      count: NumberText,
-      avg: NumberText,
-      sum: NumberText,
-      min: NumberText,
-      max: NumberText,
+      ...Object.fromEntries(AGGREGATE_FIELDS.map((name) => [name, name === "key" ? z.string() : NumberText])),
       keys: z.array(z.string()).describe("All keys, if there are several."),
       previous: z.record(z.string(), z.string()).describe("The same columns at an earlier time, with COMPARE."),
     })

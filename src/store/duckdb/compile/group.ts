@@ -1,6 +1,6 @@
 import { DOUBLE } from "@duckdb/node-api";
 
-import type { Aggregate, GroupPlan, HavingCondition, NumberSource } from "../../../query/plan.ts";
+import type { Aggregate, GroupPlan, HavingCondition } from "../../../query/plan.ts";
 import { Binder, directed, unknown } from "./binder.ts";
 import { eventsTableSql, filter } from "./compile.ts";
 import { conditionColumn } from "./condition.ts";
@@ -8,6 +8,8 @@ import { compileGroupKey } from "./key.ts";
 import type { Key } from "./key.ts";
 import { firstOfField, aggregateNumbers, valuesOfField } from "./aggregate-input.ts";
 import type { AggregateInput } from "./aggregate-input.ts";
+import { sumsOfColumn } from "./number-sums.ts";
+import { numberAggregationOf } from "../../number-aggregates.ts";
 import { groupsByTags, isByTags } from "./tags.ts";
 import type { Statement } from "../database/run-statement.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
@@ -132,20 +134,17 @@ class Columns {
 
   /** Adds the columns of an aggregate. @returns its SQL, valid once all aggregates are added */
   add(aggregate: Aggregate): () => string {
+    if ("of" in aggregate) {
+      const name = this.#name(`number ${aggregate.of}`, () => aggregateNumbers(aggregate.of, this.#bind));
+      const aggregation = numberAggregationOf(aggregate);
+      return () => (aggregation.from === "sums" ? aggregation.sql(sumsOfColumn(name)) : aggregation.sql(name));
+    }
     switch (aggregate.kind) {
       case "count": {
         if (aggregate.where === null)
           return () => (this.#severals().length === 0 ? "count(*)" : "count(*) filter (where counted)");
         const name = `c${this.#conditions.push(conditionColumn(aggregate.where, this.#bind)) - 1}`;
         return () => `count(*) filter (where ${name})`;
-      }
-      case "avg":
-      case "sum":
-      case "min":
-      case "max":
-      case "percentile": {
-        const name = this.#name(`number ${aggregate.of}`, () => aggregateNumbers(aggregate.of, this.#bind));
-        return () => ofNumbers(aggregate, name);
       }
       case "distinct": {
         const name = this.#name(`value ${aggregate.field}`, () => valuesOfField(aggregate.field, this.#bind));
@@ -194,20 +193,4 @@ class Columns {
       several === null ? [] : [{ name, ...several }],
     );
   }
-}
-
-function ofNumbers(aggregate: Extract<Aggregate, { of: NumberSource }>, name: string): string {
-  switch (aggregate.kind) {
-    // fsum compensates rounding errors; plain sums would depend on the order of rows.
-    case "avg":
-      return `fsum(${name}) / count(${name})`;
-    case "sum":
-      return `fsum(${name})`;
-    case "min":
-    case "max":
-      return `${aggregate.kind}(${name})`;
-    case "percentile":
-      return `quantile_disc(${name}, ${aggregate.percent / 100})`;
-  }
-  throw unknown(aggregate satisfies never);
 }

@@ -1,6 +1,7 @@
 import { Binder } from "./binder.ts";
 import type { Span } from "./compile.ts";
 import { MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
+import { sumsOfColumn } from "./number-sums.ts";
 import type { Statement } from "../database/run-statement.ts";
 
 /** Slices by which times are shifted above 0, as DuckDB's division truncates toward 0. */
@@ -28,10 +29,10 @@ export function compileSums(log: number, beyond: bigint | null, edges: readonly 
   const isBeyond = beyond === null ? "" : ` and id_hi > ${bind.unsigned(beyond)}`;
   const within = edges.map(({ from, to }) => ` and created >= ${bind.big(from)} and created < ${bind.big(to)}`);
   const shifted = `(created + ${bind.big(BigInt(SHIFT_SLICES * SLICE_MS))}) // ${bind.integer(SLICE_MS)}`;
+  const { numbers, sum, min, max } = sumsOfColumn("value");
   const scans = [isBeyond, ...within].map(
     (condition, edge) =>
-      `(select ${edge}, ${shifted} as shifted, count(*), count("value"), fsum("value"),
-         min("value"), max("value"), max(id_hi)
+      `(select ${edge}, ${shifted} as shifted, count(*), ${numbers}, ${sum}, ${min}, ${max}, max(id_hi)
        from events where log_number = ${bind.unsigned32(log)}${condition} group by shifted limit ${MOST_SLICES + 1})`,
   );
   return bind.statement(scans.join(" union all "));

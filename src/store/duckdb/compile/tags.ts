@@ -1,31 +1,25 @@
 import type { Aggregate, GroupPlan } from "../../../query/plan.ts";
 import type { Binder } from "./binder.ts";
 import { eventsTableSql, filter } from "./compile.ts";
+import { MERGED_SUMS, summedAggregateOf, sumsOfColumn } from "./number-sums.ts";
 import { foldedText, hasFolds, splitTagsSql } from "./condition.ts";
 
 /** Returns whether {@link groupsByTags} can answer a plan. */
 export function isByTags({ by, aggregates }: GroupPlan): boolean {
   const [first, second] = by;
   if (first?.kind !== "field" || first.field !== "tags" || second !== undefined) return false;
-  return aggregates.every(isAdded);
+  return aggregates.every((aggregate) => summedAggregateOf(aggregate) !== null);
 }
 
-/** Returns whether an aggregate can be combined from those of parts of a group. */
-function isAdded(aggregate: Aggregate): boolean {
-  if (aggregate.kind === "count") return aggregate.where === null;
-  const { kind } = aggregate;
-  return (kind === "avg" || kind === "sum" || kind === "min" || kind === "max") && aggregate.of === "value";
-}
+const SUMS = Object.entries(sumsOfColumn("value"));
+const SUMS_OF_EVENTS = SUMS.map(([name, sql]) => `${sql} as "${name}"`).join(", ");
+const SUMS_OF_GROUPS = SUMS.map(([name]) => `"${name}"`).join(", ");
 
-const OF_EVENTS = `count(*) as "count", count(value) as "values", fsum(value) as "sum", min(value) as "min",
-  max(value) as "max"`;
-const OF_GROUPS: Record<string, string> = {
-  count: `sum("count")::bigint`,
-  avg: `fsum("sum") / sum("values")`,
-  sum: `fsum("sum")`,
-  min: `min("min")`,
-  max: `max("max")`,
-};
+/** Returns the SQL of an aggregate of the parts of a group. */
+function mergedValue(aggregate: Aggregate): string {
+  const summed = summedAggregateOf(aggregate)!;
+  return summed === "count" ? `sum("count")::bigint` : summed.sql(MERGED_SUMS);
+}
 
 /**
  * Groups by tags: events are first grouped by their combination of tags, of which there are few,
@@ -34,11 +28,11 @@ const OF_GROUPS: Record<string, string> = {
 export function groupsByTags(plan: GroupPlan, bind: Binder): string {
   const lines = hasFolds("tags", bind) ? "tags, folded.tags" : "tags";
   const folded = hasFolds("tags", bind) ? `any_value(${foldedText("tags", bind)})` : "lower(tags)";
-  const values = plan.aggregates.map(({ kind }, i) => `${OF_GROUPS[kind]!} as a${i}`);
+  const values = plan.aggregates.map((aggregate, i) => `${mergedValue(aggregate)} as a${i}`);
   return `select k0, ${["any_value(f0) as f0", ...values].join(", ")}
     from (select unnest(${splitTagsSql("tags")}) as k0, unnest(${splitTagsSql("folded_tags")}) as f0,
-        "count", "values", "sum", "min", "max"
-      from (select tags, ${folded} as folded_tags, ${OF_EVENTS}
+        "count", ${SUMS_OF_GROUPS}
+      from (select tags, ${folded} as folded_tags, count(*) as "count", ${SUMS_OF_EVENTS}
         from ${eventsTableSql(plan, bind)} where ${filter(plan, bind)} group by ${lines}))
     group by k0`;
 }

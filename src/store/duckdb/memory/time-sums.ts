@@ -1,3 +1,5 @@
+import { roundingErrorOf } from "../../number-aggregates.ts";
+import type { NumberSums } from "../../number-aggregates.ts";
 import type { Database } from "../database/database.ts";
 
 /** Length of a slice. Offsets of all time zones are multiples of it, except some before 1950. */
@@ -7,17 +9,12 @@ export const SLICE_MS = 900_000;
 export const MOST_SLICES = 50_000;
 
 /** Sums of a log's events created in one slice of time. */
-export type Slice = {
+export type Slice = NumberSums & {
   /** Number of the slice, from 1970 on. */
   readonly slice: number;
   readonly count: number;
-  /** Number of events with a value. */
-  readonly numbers: number;
   /** The sum is `sum` + `error`, the accumulated rounding error. */
-  readonly sum: number;
   readonly error: number;
-  readonly min: number;
-  readonly max: number;
 };
 
 /** The slices of a log. Invariant: they cover all of its events with ids up to `upTo`. */
@@ -102,15 +99,12 @@ export function added(a: Slice, b: Slice): Slice {
     const numbers = a.numbers === 0 ? b : a;
     return { ...numbers, slice: a.slice, count: a.count + b.count };
   }
-  const sum = a.sum + b.sum;
-  // Neumaier's compensated summation: the smaller operand lost digits.
-  const lost = Math.abs(a.sum) >= Math.abs(b.sum) ? a.sum - sum + b.sum : b.sum - sum + a.sum;
   return {
     slice: a.slice,
     count: a.count + b.count,
     numbers: a.numbers + b.numbers,
-    sum,
-    error: a.error + b.error + lost,
+    sum: a.sum + b.sum,
+    error: a.error + b.error + roundingErrorOf(a.sum, b.sum),
     min: b.min < a.min ? b.min : a.min,
     max: b.max > a.max ? b.max : a.max,
   };

@@ -3,13 +3,16 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { parseNumber } from "../../../events/attributes.ts";
 import { keyOfPeriod, periodLength, stretchesOfPeriod } from "../../../query/calendar.ts";
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
-import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
+import type { Condition, GroupPlan, Period } from "../../../query/plan.ts";
 import { conditionTimeRange } from "../../../query/time-range.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
+import { valueOfSums } from "../../number-aggregates.ts";
+import type { AggregateOfSums } from "../../number-aggregates.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { queryRows } from "../database/run-statement.ts";
 import type { Span } from "../compile/compile.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
+import { summedAggregateOf } from "../compile/number-sums.ts";
 import { compileSums, sliceNumber } from "../compile/sums.ts";
 import type { SumsRow } from "../compile/sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
@@ -28,12 +31,8 @@ type SumsContext = {
   readonly schema: QuerySchema;
 };
 
-type SumAggregate =
-  | Extract<Aggregate, { readonly kind: "count" }>
-  | { readonly kind: "avg" | "sum" | "min" | "max"; readonly of: "value" };
-
 /** A query that sums by time can answer. */
-type SumsQuery = { readonly period: Period | null; readonly aggregates: readonly SumAggregate[] };
+type SumsQuery = { readonly period: Period | null; readonly aggregates: readonly ("count" | AggregateOfSums)[] };
 
 /** The slices entirely within a range, and the parts at its ends that do not fill a slice. */
 type AlignedRange = { readonly from: number; readonly to: number; readonly edges: readonly Span[] };
@@ -83,29 +82,8 @@ function sumsQueryOf({ from, by, aggregates }: GroupPlan): SumsQuery | null {
   const [first = null] = by;
   if (from.kind !== "events" || by.length > 1) return null;
   if (first !== null && (first.kind !== "period" || !isOfSlices(first))) return null;
-  return aggregates.every(isOfSums) ? { period: first, aggregates } : null;
-}
-
-function isOfSums(aggregate: Aggregate): aggregate is SumAggregate {
-  switch (aggregate.kind) {
-    case "count":
-      return aggregate.where === null;
-    case "avg":
-    case "sum":
-    case "min":
-    case "max":
-      return isValue(aggregate.of);
-    case "percentile":
-    case "distinct":
-    case "first":
-    case "last":
-      return false;
-  }
-  throw aggregate satisfies never;
-}
-
-function isValue(of: NumberSource): of is "value" {
-  return of === "value";
+  const summed = aggregates.map(summedAggregateOf).filter((aggregate) => aggregate !== null);
+  return summed.length === aggregates.length ? { period: first, aggregates: summed } : null;
 }
 
 function isOfSlices(period: Period): boolean {
@@ -210,20 +188,9 @@ function isAligned(period: Period, slices: readonly Slice[]): boolean {
   );
 }
 
-function valueOf(aggregate: SumAggregate, { count, numbers, sum, error, min, max }: Slice): GroupValue {
-  if (aggregate.kind === "count") return count;
-  if (numbers === 0) return null;
-  switch (aggregate.kind) {
-    case "sum":
-      return sum + error;
-    case "avg":
-      return (sum + error) / numbers;
-    case "min":
-      return min;
-    case "max":
-      return max;
-  }
-  throw aggregate satisfies never;
+function valueOf(aggregate: "count" | AggregateOfSums, slice: Slice): GroupValue {
+  if (aggregate === "count") return slice.count;
+  return valueOfSums(aggregate, { ...slice, sum: slice.sum + slice.error });
 }
 
 async function filteredAndSorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {

@@ -45,13 +45,6 @@ export type Bucket = {
 };
 /** Key of a group as Elasticsearch returns it; null if the field is absent. */
 export type RawKey = string | number | null;
-export type Stats = {
-  readonly count: number;
-  readonly sum: number;
-  readonly avg: number | null;
-  readonly min: number | null;
-  readonly max: number | null;
-};
 
 /** Limits of an answer; see {@link isTooLong}. */
 export type AnswerLimits = { readonly maxResponseSize?: number };

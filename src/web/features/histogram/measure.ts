@@ -1,15 +1,15 @@
 import { visibleText } from "../../parts/text/visible-text.ts";
 import type { MenuItems } from "../../parts/controls/menu.tsx";
-import type { Measure } from "../../parts/histogram/bars.ts";
+import type { Figure, Measure } from "../../parts/histogram/bars.ts";
 
-const FIGURES = { avg: "Average", min: "Minimum", max: "Maximum" } as const;
+const FIGURES: Readonly<Record<Figure, string>> = { avg: "Average", min: "Minimum", max: "Maximum" };
 /** Most fields in the menu, to keep it usable. */
 const MOST_FIELDS = 8;
 
 /** Parses `by` and `split` of an address: `avg(@took)`, and `none` for bars not split by class. */
 export function readMeasure(by: string, split: string): Measure {
-  const { kind, field } = /^(?<kind>avg|min|max)\((?<field>value|@.+)\)$/.exec(by)?.groups ?? {};
-  if (kind !== undefined && field !== undefined) return { kind: kind as keyof typeof FIGURES, field };
+  const { kind, field } = /^(?<kind>\w+)\((?<field>value|@.+)\)$/.exec(by)?.groups ?? {};
+  if (kind !== undefined && field !== undefined && Object.hasOwn(FIGURES, kind)) return { kind: kind as Figure, field };
   return split === "none" ? { kind: "count", isWhole: true } : { kind: "count" };
 }
 
@@ -39,6 +39,6 @@ export function measureItems(
     [item({ kind: "count" }), item({ kind: "count", isWhole: true })],
     ...fields
       .slice(0, MOST_FIELDS)
-      .map((field) => (["avg", "min", "max"] as const).map((kind) => item({ kind, field }))),
+      .map((field) => (Object.keys(FIGURES) as Figure[]).map((kind) => item({ kind, field }))),
   ];
 }

@@ -12,7 +12,8 @@ import type { Formats } from "../time/moments.ts";
 /** What the heights of bars show: the number of events, or an aggregate of a numeric field. */
 export type Measure =
   | { readonly kind: "count"; /** Whether bars are not split by class. */ readonly isWhole?: boolean }
-  | { readonly kind: "avg" | "min" | "max"; readonly field: string };
+  | { readonly kind: Figure; readonly field: string };
+export type Figure = "avg" | "min" | "max";
 
 /** Events of one class, or without one and of one level; "" is none. */
 export type PartKey = { readonly class: string; readonly level: Level };

@@ -1,7 +1,9 @@
 import type { estypes } from "@elastic/elasticsearch";
 
-import type { Aggregate, GroupPlan, NumberSource } from "../../../../query/plan.ts";
+import type { Aggregate, GroupPlan, NumberAggregate, NumberSource } from "../../../../query/plan.ts";
 import type { EventRow } from "../../../../events/event.ts";
+import { numberAggregationOf, valueOfSums } from "../../../number-aggregates.ts";
+import type { NumberSums } from "../../../number-aggregates.ts";
 import type { GroupValue } from "../../../store.ts";
 import { ATTRIBUTES } from "../../documents/attributes.ts";
 import { compileAlone, exists } from "../../compile/compile.ts";
@@ -11,7 +13,7 @@ import type { DistinctMethod } from "./distinct.ts";
 import { eventRowFromHit } from "../page.ts";
 import { ALL } from "../../client/queries.ts";
 import type { Query } from "../../client/queries.ts";
-import type { Bucket, Hit, Stats } from "../../client/scan.ts";
+import type { Bucket, Hit } from "../../client/scan.ts";
 import { columnPath, numberPath } from "../../compile/slices.ts";
 import { fieldTexts } from "../verify.ts";
 
@@ -43,8 +45,6 @@ const MAX_BUCKETS = 50_000;
 const PAGE = 10_000;
 /** Groups per page if each group has sketches of numbers or values. */
 const PAGE_OF_LARGE = 1000;
-/** Keeps the rank error of percentiles far below 1 %. */
-const CENTROIDS = 500;
 /** Number of values at which Elasticsearch switches from a list of hashes to an estimate. */
 const PRECISION = 10_000;
 
@@ -79,7 +79,7 @@ export function aggregateComputation(
   }
   const buckets = 1 + Object.values(aggs).filter((each) => "filter" in each).length;
   // The first and last events come as whole documents.
-  const isLarge = aggregates.some(({ kind }) => ["percentile", "distinct", "first", "last"].includes(kind));
+  const isLarge = aggregates.some((each) => isSketched(each) || each.kind === "first" || each.kind === "last");
   return {
     aggs,
     read: (bucket) => readers.map((read) => read(bucket)),
@@ -110,27 +110,10 @@ type Part = {
 };
 
 function partOf(aggregate: Aggregate, index: number): Part {
+  if ("of" in aggregate) return partOfNumbers(aggregate, index);
   switch (aggregate.kind) {
     case "count":
       return { name: "", aggregation: null, read: ({ doc_count: count }) => count };
-    case "avg":
-    case "sum":
-    case "min":
-    case "max":
-      return statsOf(aggregate.kind, aggregate.of);
-    case "percentile":
-      return {
-        name: String(index),
-        aggregation: {
-          percentiles: {
-            field: numberPath(aggregate.of),
-            percents: [aggregate.percent],
-            keyed: false,
-            tdigest: { compression: CENTROIDS },
-          },
-        },
-        read: (_, computed) => (computed as { values: { value: number | null }[] }).values[0]?.value ?? null,
-      };
     case "distinct":
       return {
         name: String(index),
@@ -144,19 +127,39 @@ function partOf(aggregate: Aggregate, index: number): Part {
   throw aggregate satisfies never;
 }
 
+/** Returns whether Elasticsearch keeps a sketch of the numbers or values of each group. */
+export function isSketched(aggregate: Aggregate): boolean {
+  return aggregate.kind === "distinct" || ("of" in aggregate && numberAggregationOf(aggregate).from === "numbers");
+}
+
+/** Returns the path by which Elasticsearch sorts groups by an aggregate; null if there is none. */
+export function orderPathOf(aggregate: NumberAggregate): string | null {
+  const aggregation = numberAggregationOf(aggregate);
+  if (aggregation.from === "numbers" || aggregation.stats === null) return null;
+  return `${statsName(aggregate.of)}.${aggregation.stats}`;
+}
+
 /** Returns the name of the statistics of a number. */
-export function statsName(of: NumberSource): string {
+function statsName(of: NumberSource): string {
   return `stats of ${numberPath(of)}`.replaceAll(/[[\]>]/g, "?");
 }
 
-function statsOf(kind: "avg" | "sum" | "min" | "max", of: NumberSource): Part {
-  const field = numberPath(of);
+/** The result of `stats`. Without numbers `min` and `max` are null, and not read. */
+type Stats = Omit<NumberSums, "numbers"> & { readonly count: number };
+
+function partOfNumbers(aggregate: NumberAggregate, index: number): Part {
+  const field = numberPath(aggregate.of);
+  const aggregation = numberAggregationOf(aggregate);
+  if (aggregation.from === "numbers") {
+    const read: Part["read"] = (_, computed) => aggregation.read(computed);
+    return { name: String(index), aggregation: aggregation.aggregation(field), read };
+  }
   return {
-    name: statsName(of),
+    name: statsName(aggregate.of),
     aggregation: { stats: { field } },
     read: (_, computed) => {
-      const stats = computed as Stats;
-      return stats.count === 0 ? null : stats[kind];
+      const { count, sum, min, max } = computed as Stats;
+      return valueOfSums(aggregation, { numbers: count, sum, min, max });
     },
   };
 }

@@ -4,8 +4,10 @@ import { rankOfTags } from "../../../../events/level.ts";
 import { keyOfPeriod } from "../../../../query/calendar.ts";
 import { keyOfPlace } from "../../../../query/places.ts";
 import { isAttribute } from "../../../../query/plan.ts";
-import type { Aggregate, GroupPlan, Grouping } from "../../../../query/plan.ts";
+import type { Aggregate, GroupPlan, Grouping, NumberSource } from "../../../../query/plan.ts";
 import { GroupLengths, tooLongGroups, tooManyGroups } from "../../../groups.ts";
+import { numberAggregationOf, roundingErrorOf, valueOfSums } from "../../../number-aggregates.ts";
+import type { AggregateOfNumbers, AggregateOfSums } from "../../../number-aggregates.ts";
 import type { Group, GroupValue } from "../../../store.ts";
 import { aggregatedValue } from "./aggregates.ts";
 import { YieldingTest } from "../yielding-test.ts";
@@ -98,24 +100,17 @@ function bandOf(bounds: readonly number[], number: number): number {
 }
 
 function accumulatorOf(aggregate: Aggregate): () => Accumulator {
+  if ("of" in aggregate) {
+    const aggregation = numberAggregationOf(aggregate);
+    return aggregation.from === "sums"
+      ? () => sumsAccumulator(aggregation, aggregate.of)
+      : () => numbersAccumulator(aggregation, aggregate.of);
+  }
   switch (aggregate.kind) {
     case "count":
       return () => {
         let count = 0;
         return { add: () => void (count += 1), value: () => count };
-      };
-    case "avg":
-    case "sum":
-    case "min":
-    case "max":
-      return () => statsAccumulator(aggregate);
-    case "percentile":
-      return () => {
-        const numbers: number[] = [];
-        return {
-          add: (row) => void numbers.push(...fieldNumbers(row, aggregate.of)),
-          value: () => percentileOf(numbers, aggregate.percent),
-        };
       };
     case "distinct": {
       const { field } = aggregate;
@@ -140,25 +135,27 @@ function shortOf(value: number | string): number | string {
   return typeof value === "string" && value.length > HASHED_LENGTH ? hashText(value) : value;
 }
 
-function percentileOf(numbers: readonly number[], percent: number): number | null {
-  const sorted = Float64Array.from(numbers).sort();
-  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
+function numbersAccumulator({ compute }: AggregateOfNumbers, of: NumberSource): Accumulator {
+  const numbers: number[] = [];
+  return {
+    add: (row) => void numbers.push(...fieldNumbers(row, of)),
+    value: () => (numbers.length === 0 ? null : compute(numbers)),
+  };
 }
 
-/** Sums with a correction for the rounding errors of each step (Neumaier). */
-function statsAccumulator({ kind, of }: Extract<Aggregate, { kind: "avg" | "sum" | "min" | "max" }>): Accumulator {
-  let [count, sum, lost, min, max] = [0, 0, 0, Infinity, -Infinity];
+/** Sums with a correction for the rounding errors of each step. */
+function sumsAccumulator(aggregation: AggregateOfSums, of: NumberSource): Accumulator {
+  let [numbers, sum, error, min, max] = [0, 0, 0, Infinity, -Infinity];
   const add = (number: number): void => {
-    const next = sum + number;
-    lost += Math.abs(sum) >= Math.abs(number) ? sum - next + number : number - next + sum;
-    sum = next;
-    count += 1;
+    error += roundingErrorOf(sum, number);
+    sum += number;
+    numbers += 1;
     min = Math.min(min, number);
     max = Math.max(max, number);
   };
   return {
     add: (row) => fieldNumbers(row, of).forEach(add),
-    value: () => (count === 0 ? null : { avg: (sum + lost) / count, sum: sum + lost, min, max }[kind]),
+    value: () => valueOfSums(aggregation, { numbers, sum: sum + error, min, max }),
   };
 }
 

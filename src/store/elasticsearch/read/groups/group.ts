@@ -6,7 +6,7 @@ import type { Ranked } from "../../../../query/groups.ts";
 import { isAttribute } from "../../../../query/plan.ts";
 import type { GroupPlan, Grouping } from "../../../../query/plan.ts";
 import { conditionTimeBounds } from "../../../../query/time-range.ts";
-import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../../groups.ts";
+import { emptyValues, GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../../groups.ts";
 import type { Group } from "../../../store.ts";
 import { aggregateComputation } from "./aggregates.ts";
 import type { Computation } from "./aggregates.ts";
@@ -120,7 +120,7 @@ function collectorOf(plan: GroupPlan): Collector {
 }
 
 function emptyGroup({ aggregates }: GroupPlan): Group {
-  return { keys: [], values: aggregates.map(({ kind }) => (kind === "count" || kind === "distinct" ? 0 : null)) };
+  return { keys: [], values: emptyValues(aggregates) };
 }
 
 async function collected(plan: GroupPlan, groups: Iterable<Group>): Promise<Collector> {

@@ -1,7 +1,7 @@
 import type { Aggregate, GroupPlan } from "../../../../query/plan.ts";
 import type { GroupValue } from "../../../store.ts";
 import type { Computation } from "./aggregates.ts";
-import { statsName } from "./aggregates.ts";
+import { isSketched, orderPathOf } from "./aggregates.ts";
 import { absentGroup, mayRepeat } from "./parts.ts";
 import type { Part, RawGroup } from "./parts.ts";
 import { answerTotal } from "../../client/scan.ts";
@@ -59,26 +59,12 @@ function orderOf({ sort, aggregates, having, skip, take }: GroupPlan): Order | n
   if (sort.by === "key" || sort.direction === "asc" || having !== null || take === null) return null;
   const wanted = skip + take;
   const path = pathOf(aggregates[sort.by]!);
-  const isSketched = aggregates.some(({ kind }) => kind === "percentile" || kind === "distinct");
-  return path === null || isSketched || wanted > MAX_WANTED ? null : { by: sort.by, path, wanted };
+  return path === null || aggregates.some(isSketched) || wanted > MAX_WANTED ? null : { by: sort.by, path, wanted };
 }
 
 function pathOf(aggregate: Aggregate): string | null {
-  switch (aggregate.kind) {
-    case "count":
-      return aggregate.where === null ? "_count" : null;
-    case "avg":
-    case "sum":
-    case "min":
-    case "max":
-      return `${statsName(aggregate.of)}.${aggregate.kind}`;
-    case "percentile":
-    case "distinct":
-    case "first":
-    case "last":
-      return null;
-  }
-  throw aggregate satisfies never;
+  if (aggregate.kind === "count") return aggregate.where === null ? "_count" : null;
+  return "of" in aggregate ? orderPathOf(aggregate) : null;
 }
 
 /** Whether enough groups are greater than the last one, and thus than all groups left out. */
