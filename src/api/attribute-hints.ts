@@ -3,6 +3,7 @@ import { nearest } from "../query/fault.ts";
 import { attributeHint, HINT_EDITS } from "../query/hints.ts";
 import { isAttribute } from "../query/plan.ts";
 import type { AttributeField, ListPlan, Plan } from "../query/plan.ts";
+import { QUERYING } from "../scheduling/cooperative.ts";
 import { Yielder } from "../scheduling/yielding.ts";
 import { MAX_LISTED_ATTRIBUTES } from "../store/store.ts";
 import type { Store } from "../store/store.ts";
@@ -138,7 +139,7 @@ function lengthOf(names: Iterable<string>): number {
 }
 
 async function nearestYielding(name: string, names: readonly string[]): Promise<string | null> {
-  const yielder = new Yielder();
+  const yielder = new Yielder(QUERYING);
   let found: string | null = null;
   for (let from = 0; from < names.length; from += COMPARED_AT_ONCE) {
     if (yielder.isDue) await yielder.turn();

@@ -13,7 +13,8 @@ import { badParameter } from "../query/parameters.ts";
 import { parseQuery } from "../query/parser.ts";
 import { EVERYTHING } from "../query/plan.ts";
 import type { Condition, EventColumn, ListPlan } from "../query/plan.ts";
-import { writeYielding } from "../scheduling/yielding.ts";
+import { QUERYING } from "../scheduling/cooperative.ts";
+import { writeYielding, Yielder } from "../scheduling/yielding.ts";
 import { planQuery } from "../query/planner.ts";
 import { parseZone } from "../query/zone.ts";
 import { quotaOwnerOfCaller } from "../auth/requests/authenticate.ts";
@@ -111,7 +112,7 @@ function streamed(
         if (rows.length > 0) {
           const annotations = await store.annotations(rows.map(({ id }) => id));
           written_ms = performance.now();
-          yield* writeYielding(rows, (row) => format.event(row, annotations.get(row.id)));
+          yield* writeYielding(rows, (row) => format.event(row, annotations.get(row.id)), new Yielder(QUERYING));
           const skipped = performance.now() - written_ms > SLOW_MS ? await tail.skipToNewest() : 0;
           if (skipped > 0) yield format.skipped(skipped);
         } else if (performance.now() - written_ms >= COMMENT_MS) {

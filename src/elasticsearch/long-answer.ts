@@ -1,5 +1,6 @@
 import { errors, Serializer } from "@elastic/elasticsearch";
 
+import { QUERYING } from "../scheduling/cooperative.ts";
 import { Yielder } from "../scheduling/yielding.ts";
 
 /** Length of JSON that is parsed at once, which takes about a millisecond. */
@@ -43,7 +44,7 @@ export async function parsed(answer: unknown, check: () => void): Promise<unknow
  */
 export async function parseInSteps(json: string, check: () => void = () => {}): Promise<unknown> {
   try {
-    return await new StepwiseParser(json, new Yielder(check)).parse();
+    return await new StepwiseParser(json, new Yielder(QUERYING, check)).parse();
   } catch (error) {
     if (error instanceof SyntaxError) throw new errors.DeserializationError(error.message, json);
     throw error;

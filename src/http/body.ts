@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 
 import { LoggiaError } from "../errors.ts";
 import { quote } from "../events/quote.ts";
+import { DECODING } from "../scheduling/cooperative.ts";
 import { needsOwnTurn, ownTurn } from "../scheduling/yielding.ts";
 import type { BodyShare } from "./body-budget.ts";
 import { collect } from "./collect.ts";
@@ -80,7 +81,7 @@ export async function receiveSent(request: IncomingMessage, options: ReceiveOpti
   const sent = (await receiveAtOnce(request)) ?? (await receive(request, options));
   if (sent.length > limit_bytes) throw tooLarge(limit_bytes);
   if (share !== undefined && sent.length > share.held_bytes) await share.hold(sent.length, gone);
-  if (needsOwnTurn(sent.length)) await ownTurn();
+  if (needsOwnTurn(sent.length)) await ownTurn(DECODING);
   return sent;
 }
 

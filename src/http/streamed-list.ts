@@ -2,6 +2,7 @@ import { CONTENT_TYPES, escapeLines, wrapJsonp } from "./formats.ts";
 import type { Format } from "./formats.ts";
 import type { Streamed } from "./streamed.ts";
 import { createSerialQueue } from "../scheduling/serial-queue.ts";
+import { QUERYING } from "../scheduling/cooperative.ts";
 import { Yielder } from "../scheduling/yielding.ts";
 import { renderXml, XML_DECLARATION } from "./xml.ts";
 import type { XmlValue } from "./xml.ts";
@@ -134,7 +135,7 @@ async function* listPieces(syntax: ListSyntax, list: LongList, isWanted: () => b
 }
 
 async function* recordPieces(syntax: ListSyntax, list: LongList, isWanted: () => boolean): AsyncGenerator<string> {
-  const yielder = new Yielder();
+  const yielder = new Yielder(QUERYING);
   let text = "";
   for (let from = 0, paused = 0; from < list.length && isWanted();) {
     const to = Math.min(list.length, from + (list.isOfLargeRecords === true ? 1 : STEP_RECORDS));

@@ -1,6 +1,6 @@
 import test from "ava";
 import { setImmediate as turn } from "node:timers/promises";
-import { yieldToRequests, prioritizeUntil, underLoad, noteRequest } from "../../src/scheduling/cooperative.ts";
+import { noteRequest, prioritizeUntil, underLoad, yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import { until } from "../support/until.ts";
 
 // A process has one scheduler, so these tests run in sequence.

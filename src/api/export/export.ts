@@ -2,7 +2,8 @@ import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { Reader, Streamed } from "../../http/streamed.ts";
 import type { LongList } from "../../http/streamed-list.ts";
-import { writeYielding, Yielder } from "../../scheduling/yielding.ts";
+import { QUERYING } from "../../scheduling/cooperative.ts";
+import { Yielder, writeYielding } from "../../scheduling/yielding.ts";
 import { planFilters } from "../../query/filters.ts";
 import { readFlag } from "../../query/parameters.ts";
 import { USER_FIELDS } from "../../query/plan.ts";
@@ -110,7 +111,7 @@ function stream<Item>(
     compressible: true,
     async *pieces({ signal, closing }: Reader) {
       let count = 0;
-      const yielder = new Yielder();
+      const yielder = new Yielder(QUERYING);
       yield head;
       for await (const items of pages) {
         if (signal.aborted) return;

@@ -2,6 +2,7 @@ import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
 import { numberOf } from "../../events/attributes.ts";
 import type { AfterStore, PlannedGroups } from "../../query/planned-query.ts";
 import { timeRangeOf } from "../../query/time-range.ts";
+import { QUERYING } from "../../scheduling/cooperative.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { planEarlierGroups } from "./compare.ts";
@@ -39,9 +40,10 @@ async function arranged(
   { by }: PlannedGroups["plan"],
   { having, sort, skip, take }: AfterStore,
 ): Promise<Group[]> {
-  const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
+  const kept =
+    having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values), QUERYING);
   const { rank, compare } = orderOfGroups({ by, sort }, numberOf);
-  const sorted = await sortYielding(await mapYielding(kept, rank), compare);
+  const sorted = await sortYielding(await mapYielding(kept, rank, QUERYING), compare, QUERYING);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }
 
@@ -52,7 +54,7 @@ async function withPrevious(
 ): Promise<AnsweredGroup[]> {
   const { plan, compare, now_ms, zone } = question;
   if (compare === null || groups.length === 0)
-    return await mapYielding(groups, (group) => ({ ...group, previous: null }));
+    return await mapYielding(groups, (group) => ({ ...group, previous: null }), QUERYING);
   const { plan: before, finder } = planEarlierGroups(plan, compare, zone, now_ms, groups);
   const found = await withRates(
     await store.group(before),
@@ -61,5 +63,5 @@ async function withPrevious(
   );
   const find = await finder(found);
   const nothing = [...emptyValues(plan.aggregates), ...question.rates.map(() => 0)];
-  return await mapYielding(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }));
+  return await mapYielding(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }), QUERYING);
 }

@@ -7,6 +7,7 @@ import { timeRangeOf } from "../../query/time-range.ts";
 import type { Step } from "../../query/syntax.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
+import { QUERYING } from "../../scheduling/cooperative.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
@@ -54,7 +55,7 @@ export function planEarlierGroups(
     },
     finder: async (groups) => {
       const byKeys = new Map<string, Group>();
-      await mapYielding(groups, (group) => byKeys.set(JSON.stringify(group.keys), group));
+      await mapYielding(groups, (group) => byKeys.set(JSON.stringify(group.keys), group), QUERYING);
       const keysOf = earlierKeys(plan.by, step);
       return (keys) => byKeys.get(JSON.stringify(keysOf(keys)));
     },

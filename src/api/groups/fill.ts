@@ -3,6 +3,7 @@ import { keysOfPeriod, lengthOf, momentOfKey, DAY_MS } from "../../query/calenda
 import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
 import { timeRangeOf } from "../../query/time-range.ts";
 import { MAX_GROUPS } from "../../store/groups.ts";
+import { QUERYING } from "../../scheduling/cooperative.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
@@ -19,19 +20,27 @@ export async function filled(
   now_ms: number,
 ): Promise<Group[]> {
   const { from_ms, to_ms } = keysToFill(groups, plan, keyIndex, now_ms);
-  const keys = await mapYielding(keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms), (key) => key);
-  const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys)));
+  const keys = await mapYielding(keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms), (key) => key, QUERYING);
+  const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys), QUERYING));
   const others = new Map<string, readonly GroupValue[]>();
-  await mapYielding(groups, (group) => {
-    const rest = group.keys.toSpliced(keyIndex, 1);
-    others.set(JSON.stringify(rest), rest);
-  });
+  await mapYielding(
+    groups,
+    (group) => {
+      const rest = group.keys.toSpliced(keyIndex, 1);
+      others.set(JSON.stringify(rest), rest);
+    },
+    QUERYING,
+  );
   if (plan.by.length === 1) others.set("[]", []);
   const values = emptyValues(plan.aggregates);
   const all = [...groups];
-  await mapYielding(combined([...others.values()], keys, keyIndex), (added) => {
-    if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyFilled();
-  });
+  await mapYielding(
+    combined([...others.values()], keys, keyIndex),
+    (added) => {
+      if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyFilled();
+    },
+    QUERYING,
+  );
   return all;
 }
 

@@ -1,6 +1,7 @@
 import { lengthOfGroup } from "../../query/calendar.ts";
 import type { Period } from "../../query/plan.ts";
 import type { PlannedGroups } from "../../query/planned-query.ts";
+import { QUERYING } from "../../scheduling/cooperative.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group } from "../../store/store.ts";
 
@@ -17,14 +18,18 @@ export async function withRates(
 ): Promise<readonly Group[]> {
   if (rates.length === 0) return groups;
   const periods = plan.by.flatMap((by, i) => (by.kind === "period" ? [{ by, i }] : []));
-  return await mapYielding(groups, ({ keys, values }) => {
-    const length_ms = Math.min(...periods.map(({ by, i }) => lengthOfKey(by, keys[i]!)));
-    const over_ms = periods.length === 0 ? range_ms : length_ms;
-    return {
-      keys,
-      values: [...values, ...rates.map(({ of, per_ms }) => rateOf(Number(values[of]), over_ms / per_ms))],
-    };
-  });
+  return await mapYielding(
+    groups,
+    ({ keys, values }) => {
+      const length_ms = Math.min(...periods.map(({ by, i }) => lengthOfKey(by, keys[i]!)));
+      const over_ms = periods.length === 0 ? range_ms : length_ms;
+      return {
+        keys,
+        values: [...values, ...rates.map(({ of, per_ms }) => rateOf(Number(values[of]), over_ms / per_ms))],
+      };
+    },
+    QUERYING,
+  );
 }
 
 function lengthOfKey(by: Period, key: Group["keys"][number]): number {

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import type { Logger } from "pino";
 import { LoggiaError } from "../../errors.ts";
-import { busyPolled_ms } from "../../scheduling/busy-poll.ts";
+import { busyPolled_ms } from "../../scheduling/cooperative.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "../bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "../limits.ts";
 import { averageLoad, NO_LOAD, throttleLeft_ms, SILENCE_MS, type ThreadLoad } from "./consumer-throttle.ts";

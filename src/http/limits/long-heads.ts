@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 
-import { HEADS, needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
+import { HEADS } from "../../scheduling/cooperative.ts";
+import { needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
 
 /**
  * Handles a request; one whose target and headers are long, in a turn of the event loop of its own.

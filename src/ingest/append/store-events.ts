@@ -7,8 +7,8 @@ import type { LogKey } from "../../events/event.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { FairTurns, TurnOptions } from "../../scheduling/fair-turns.ts";
-import { DECODING, needsOwnTurn, ownTurn, Yielder } from "../../scheduling/yielding.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
+import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
+import { Yielder, needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
 import { oldestKept, postTimesBy } from "./created.ts";
 import type { WriteCoalescer } from "./write-coalescer.ts";
 import type { Line } from "./record-lines.ts";
@@ -119,7 +119,7 @@ export async function storeEvents(
     // Other large bodies had their turn first.
     if (isLate(first_ms)) throw tooSlow();
     // Of many requests that arrive at once, each holds the thread in a turn of its own.
-    if (needsOwnTurn(size_bytes)) await ownTurn();
+    if (needsOwnTurn(size_bytes)) await ownTurn(DECODING);
     const reading = begin();
     const items = whileWanted(reading.items, isUnwanted);
     const chunks = new Chunks({ ...reading, items }, producer, options);
@@ -172,7 +172,7 @@ type AppendedIds = { readonly first: EventId; readonly count: number };
 type Chunk = { readonly lines: readonly Line[]; readonly names: readonly string[] };
 
 async function readThrough({ items }: Reading, producer: Producer): Promise<void> {
-  const yielder = new Yielder(noteRequest, DECODING);
+  const yielder = new Yielder(DECODING, noteRequest);
   let read = 0;
   for (const item of items) {
     if (!isPending(item)) requireRoom(++read, producer);
@@ -222,7 +222,7 @@ class Chunks {
     const { limits, clock } = this.#options;
     const { read_ms } = postTimesBy(clock);
     const keptFrom_ms = keptFrom(this.#producer.log, this.#options);
-    const yielder = new Yielder(noteRequest, DECODING);
+    const yielder = new Yielder(DECODING, noteRequest);
     const lines: Line[] = [];
     const names: string[] = [];
     let all_bytes = 0;

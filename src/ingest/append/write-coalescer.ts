@@ -1,4 +1,4 @@
-import { busyPoll } from "../../scheduling/busy-poll.ts";
+import { busyPoll } from "../../scheduling/cooperative.ts";
 import type { Bus } from "../../bus/bus.ts";
 import { LateAppend, LoggiaError } from "../../errors.ts";
 import type { LogKey, PostedEvent } from "../../events/event.ts";

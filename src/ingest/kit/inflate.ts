@@ -1,8 +1,8 @@
 import { LoggiaError } from "../../errors.ts";
 import { quote } from "../../events/quote.ts";
 import { DECOMPRESSION_MAX_RATIO } from "../../http/body.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
+import { Yielder } from "../../scheduling/yielding.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
 import { unpack } from "../../http/unpack.ts";
 import type { PackMethod } from "../../http/unpack.ts";
@@ -49,7 +49,7 @@ export async function decompress(
       // Its memory is allocated at once.
       await share?.hold(besides_bytes + body.length + size_bytes, gone);
       const steps = isFramed ? decompressFramedSnappy(body, most_bytes) : decompressSnappy(body);
-      return await runSteps(steps, new Yielder(noteRequest, DECODING));
+      return await runSteps(steps, new Yielder(DECODING, noteRequest));
     }
     return await unpack(methodOf(body, encoding), body, {
       most_bytes,

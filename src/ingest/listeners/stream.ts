@@ -1,5 +1,5 @@
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
+import { Yielder } from "../../scheduling/yielding.ts";
 import type { Steps } from "../kit/steps.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
 import { memoryNetworkOf } from "../../ratelimit/address.ts";
@@ -83,7 +83,7 @@ export class FrameStream implements Stream {
   }
 
   async #put(frames: Iterable<Frame>): Promise<void> {
-    const yielder = new Yielder(noteRequest, DECODING);
+    const yielder = new Yielder(DECODING, noteRequest);
     for (const frame of frames) {
       const steps = this.#read(frame);
       const { done, value } = steps.next();

@@ -6,8 +6,8 @@ import { isIP } from "node:net";
 
 import { createBuckets } from "../../ratelimit/buckets.ts";
 import { cannotListen } from "../../http/listen.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
+import { Yielder } from "../../scheduling/yielding.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import { runSteps } from "../kit/steps.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
@@ -134,7 +134,7 @@ class UdpListener implements Listening {
       const taken = this.#queue.splice(0, STEP_DATAGRAMS);
       for (const { datagram } of taken) this.#queued_bytes -= datagram.length;
       const sinks = new Set<Sink>();
-      const yielder = new Yielder(noteRequest, DECODING);
+      const yielder = new Yielder(DECODING, noteRequest);
       for (const one of taken) {
         if (yielder.isDue) await yielder.turn();
         await this.#take(one, sinks, yielder).catch((error: unknown) => {

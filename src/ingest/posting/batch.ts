@@ -7,8 +7,8 @@ import type { LineReader, OpenLines } from "../../events/lines.ts";
 import type { LineFields } from "../../events/line-fields.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags, NO_TAGS } from "../../events/tags.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
+import { Yielder } from "../../scheduling/yielding.ts";
 import { FREE_EVENTS, mostEventsOf } from "../kit/amplification.ts";
 import { AT_ONCE_BYTES, withoutMark } from "../kit/json.ts";
 import { JsonScanner, malformedJson } from "../kit/json-scanner.ts";
@@ -85,7 +85,7 @@ const OPEN = 0x7b;
 
 /** Reads the events of one body, with turns for other work in between. */
 class BatchReader {
-  readonly yielder = new Yielder(noteRequest, DECODING);
+  readonly yielder = new Yielder(DECODING, noteRequest);
   readonly #body: Buffer;
   readonly #most: number;
   readonly #limits: FieldLimits;

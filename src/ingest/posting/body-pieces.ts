@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 import { LoggiaError } from "../../errors.ts";
 import { BodyBuffer } from "../../http/body-buffer.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
+import { Yielder } from "../../scheduling/yielding.ts";
 import type { PostEndpoint, Splitter } from "../kit/endpoint.ts";
 import { runSteps } from "../kit/steps.ts";
 
@@ -57,7 +57,7 @@ export async function* piecesOf(
  * @throws LoggiaError `bad_body`, `body_too_large`
  */
 async function* wholePieces(bytes: Buffer, entries: Splitter, largest_bytes: number): AsyncGenerator<Buffer, number> {
-  const yielder = new Yielder(noteRequest, DECODING);
+  const yielder = new Yielder(DECODING, noteRequest);
   let start = 0;
   for (;;) {
     const rest = bytes.subarray(start);

@@ -11,8 +11,8 @@ import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
+import { Yielder } from "../../scheduling/yielding.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
 import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
@@ -222,7 +222,7 @@ function encodingOf({ headers }: IncomingMessage, body: Buffer, { encoding }: Po
 
 /** Sends a long answer as fast as the client reads it, with turns for other work in between. */
 async function sendPieces(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
-  const yielder = new Yielder(noteRequest, DECODING);
+  const yielder = new Yielder(DECODING, noteRequest);
   const closed = once(response, "close");
   for (const piece of pieces) {
     if (piece !== "") response.write(piece);

@@ -3,7 +3,7 @@ import type { ExecutionContext } from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
-import { busyPolled_ms } from "../../../src/scheduling/busy-poll.ts";
+import { busyPolled_ms } from "../../../src/scheduling/cooperative.ts";
 import type { Bus, NewRecord } from "../../../src/bus/bus.ts";
 import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
 import { LateAppend, LoggiaError } from "../../../src/errors.ts";

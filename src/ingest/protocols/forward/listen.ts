@@ -5,8 +5,8 @@ import { BodyBuffer } from "../../../http/body-buffer.ts";
 import type { BodyShare } from "../../../http/body-budget.ts";
 import { memoryNetworkOf } from "../../../ratelimit/address.ts";
 import { mostEventsOf } from "../../kit/amplification.ts";
-import { noteRequest } from "../../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../../scheduling/yielding.ts";
+import { DECODING, noteRequest } from "../../../scheduling/cooperative.ts";
+import { Yielder } from "../../../scheduling/yielding.ts";
 import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
@@ -112,7 +112,7 @@ class ForwardStream implements Stream {
     const all = await this.#hold(bytes);
     let start = 0;
     const storing: Promise<void>[] = [];
-    const yielder = new Yielder(noteRequest, DECODING);
+    const yielder = new Yielder(DECODING, noteRequest);
     try {
       for (let end = this.#scan.end(all); end !== -1; end = this.#scan.end(all)) {
         if (yielder.isDue) await yielder.turn();
@@ -252,7 +252,7 @@ class ForwardStream implements Stream {
     if (message.chunk === null) {
       let read = 0;
       const most = mostEventsOf(message.entries.length);
-      const yielder = new Yielder(noteRequest, DECODING);
+      const yielder = new Yielder(DECODING, noteRequest);
       for (const event of this.#readEntries(message, entries, () => tally.add("malformed"))) {
         if (!("fault" in event)) {
           if (++read > most) throw new LoggiaError("body_too_large", `A message has more than ${most} events`);

@@ -2,6 +2,7 @@ import type { HookPreview, HookRequest, PreviewedEvent } from "../../../catalog/
 import { ABSENT_FIELDS } from "../../../events/absent-fields.ts";
 import { LINE_FIELD_NAMES } from "../../../events/field-order.ts";
 import type { FieldLimits } from "../../../events/limits.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 import { choiceOf } from "../../kit/choice.ts";
 import { fittedLine } from "../../append/fitted-line.ts";
@@ -29,7 +30,7 @@ export async function previewHook(
   const received = { body: bytes, sent_bytes: bytes.length, headers, query: NO_PARAMETERS, choice, limits };
   const events: PreviewedEvent[] = [];
   let fault: string | null = null;
-  const yielder = new Yielder();
+  const yielder = new Yielder(QUERYING);
   for (const event of decodeHook(hook, received)) {
     if (yielder.isDue) await yielder.turn();
     if (event === PENDING) continue;

@@ -1,6 +1,7 @@
 import { VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 
 /**
@@ -62,7 +63,7 @@ function inlineTexts({ sql, values, types }: Statement): string | null {
  */
 export async function rowsOf(result: DuckDBMaterializedResult, check?: (row: Row) => void): Promise<Row[]> {
   const rows: Row[] = [];
-  const yielder = new Yielder();
+  const yielder = new Yielder(QUERYING);
   for (let i = 0; i < result.chunkCount; i++) {
     const chunk = result.getChunk(i);
     const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));

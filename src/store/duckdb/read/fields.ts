@@ -4,6 +4,7 @@ import type { LogKey } from "../../../events/event.ts";
 import { compareCodePoints } from "../../../events/text.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { AttributeField } from "../../../query/plan.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { hasListedValues, kindOfField, LISTED_FIELDS } from "../../listed-fields.ts";
 import type { ListedField } from "../../listed-fields.ts";
@@ -79,9 +80,13 @@ class FieldsReader {
     const mayHaveOthers = this.#schema.attributes.hasOthers(number) && (prefix === "" || prefix.startsWith("@"));
     const columned = found.size;
     const withoutColumns = mayHaveOthers ? await this.#addOthers([...found.keys()], found) : 0;
-    const frequent = await sortYielding([...found], ([a, one], [b, other]) => {
-      return other.count - one.count || compareCodePoints(a, b);
-    });
+    const frequent = await sortYielding(
+      [...found],
+      ([a, one], [b, other]) => {
+        return other.count - one.count || compareCodePoints(a, b);
+      },
+      QUERYING,
+    );
     const attributes = frequent.slice(0, this.#most);
     const fields: FieldSummary[] = [];
     for (const [i, name] of named.entries()) {
@@ -90,7 +95,7 @@ class FieldsReader {
     }
     const values = await this.#valuesOf(attributes, mayHaveOthers);
     if (mayHaveOthers) for (const statement of DROP_LISTED) await this.#connection.run(statement);
-    const sorted = await sortYielding(attributes, ([a], [b]) => compareCodePoints(a, b));
+    const sorted = await sortYielding(attributes, ([a], [b]) => compareCodePoints(a, b), QUERYING);
     for (const [name, { count, ...kinds }] of sorted) {
       fields.push({ name, kind: kindOfValues(kinds), count, values: values.get(name) ?? [] });
     }

@@ -5,6 +5,7 @@ import { keyOfPeriod, lengthOf, stretchesOfPeriod } from "../../../query/calenda
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
 import { timeRangeOf } from "../../../query/time-range.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { queryRows } from "../database/run-statement.ts";
@@ -228,8 +229,9 @@ function valueOf(aggregate: SumAggregate, { count, numbers, sum, error, min, max
 
 async function filteredAndSorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
   const { having, skip, take } = plan;
-  const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
+  const kept =
+    having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values), QUERYING);
   const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
-  const sorted = await sortYielding(await mapYielding(kept, rank), compare);
+  const sorted = await sortYielding(await mapYielding(kept, rank, QUERYING), compare, QUERYING);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }

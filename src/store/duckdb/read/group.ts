@@ -3,6 +3,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { numberOf } from "../../../events/attributes.ts";
 import { orderOfGroups } from "../../../query/groups.ts";
 import type { GroupPlan } from "../../../query/plan.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
@@ -33,7 +34,7 @@ export async function group(
     lengths.add(row);
     if (lengths.isFull) throw tooLongGroups();
   });
-  const groups = await mapYielding(rows, (row) => toGroup(row, keys, plan.aggregates.length));
+  const groups = await mapYielding(rows, (row) => toGroup(row, keys, plan.aggregates.length), QUERYING);
   return isSorted ? groups : await sorted(groups, plan);
 }
 
@@ -49,6 +50,6 @@ function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
 /** Sorts groups in an order that DuckDB cannot produce. */
 async function sorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
   const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
-  const ranked = await sortYielding(await mapYielding(groups, rank), compare);
+  const ranked = await sortYielding(await mapYielding(groups, rank, QUERYING), compare, QUERYING);
   return ranked.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take).map((one) => one.group);
 }

@@ -7,6 +7,7 @@ import type { EventId } from "../../../events/id.ts";
 import { KEYWORD_FIELDS } from "../../../events/keywords.ts";
 import { mapKeywords } from "../../../events/map-keywords.ts";
 import type { RecordSource } from "../../../query/plan.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { mapYielding } from "../../../scheduling/yielding.ts";
 import type { Annotations } from "../../store.ts";
 import { queryRows, rowsOf } from "../database/run-statement.ts";
@@ -88,7 +89,7 @@ export async function nextOffset(
 
 /** Converts rows, of which each may be large; see {@link toRow}. */
 export function toRows(rows: readonly Row[]): Promise<EventRow[]> {
-  return mapYielding(rows, toRow);
+  return mapYielding(rows, toRow, QUERYING);
 }
 
 /** Converts a row with the columns that lists and {@link find} select. */

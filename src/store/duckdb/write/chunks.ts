@@ -1,7 +1,7 @@
 import { DuckDBDataChunk } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import { yieldToRequests, underLoad } from "../../../scheduling/cooperative.ts";
+import { underLoad, yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { beginVector, CHUNK_ROWS, STEP_ROWS } from "./vectors/columns.ts";
 import type { BeginColumn, Column, Filling } from "./vectors/columns.ts";
 

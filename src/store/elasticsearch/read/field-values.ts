@@ -4,6 +4,7 @@ import { errors } from "@elastic/elasticsearch";
 import { parseAttributes, textsOfAttribute } from "../../../events/attributes.ts";
 import { compareCodePoints } from "../../../events/text.ts";
 import { throwIfAborted } from "../../../elasticsearch/client.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 import { MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
 import type { FieldSummary } from "../../store.ts";
@@ -71,7 +72,7 @@ export async function valuesOf(search: Searcher, request: ValuesRequest): Promis
     if (lengthOf(found) > MAX_LISTED_VALUES_LENGTH) break;
   }
   // The tallies of these have a limit of their own.
-  const yielder = new Yielder(throwIfAborted);
+  const yielder = new Yielder(QUERYING, throwIfAborted);
   for (const column of listed) {
     if (yielder.isDue) await yielder.turn();
     const tally = existing.has(column) ? undefined : tallies.of(column);
@@ -176,7 +177,7 @@ async function talliesOfRest(search: Searcher, request: ValuesRequest): Promise<
     return tallies;
   }
   const source = { includes: ["attributes", ATTRIBUTE_PATHS.rest] };
-  const yielder = new Yielder(throwIfAborted);
+  const yielder = new Yielder(QUERYING, throwIfAborted);
   const scanned = scan(search, { query: rest, sort: ANY_ORDER, batch: FIRST_BATCH, nextBatch, source });
   for await (const hits of scanned) {
     for (const { _source: document, _ignored: ignored = [] } of hits) {

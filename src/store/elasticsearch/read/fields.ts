@@ -3,6 +3,7 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 import type { LogKey } from "../../../events/event.ts";
 import { mapKeywords } from "../../../events/map-keywords.ts";
 import { compareCodePoints } from "../../../events/text.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { hasListedValues, kindOfField, LISTED_FIELDS } from "../../listed-fields.ts";
 import type { ListedField } from "../../listed-fields.ts";
@@ -80,7 +81,7 @@ export async function fields(
       rest: restCount === 0 ? null : rest,
       isRestRead: restCount <= mostRest,
     });
-    const byName = await sortYielding(attributes, (a, b) => compareCodePoints(a.name, b.name));
+    const byName = await sortYielding(attributes, (a, b) => compareCodePoints(a.name, b.name), QUERYING);
     const listed = [...ofEvents, ...byName];
     const isWithout = ({ column }: Listed): boolean => column !== null && !values.has(column);
     return {

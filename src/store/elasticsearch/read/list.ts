@@ -16,6 +16,7 @@ import { byTime, directionOf, isByTimeAlone, readPage, rowOf } from "./page.ts";
 import { orderOfRows } from "./order.ts";
 import { ANY_ORDER, isExact, scan, searcherOf, totalOf, WINDOW, withPointInTime } from "../client/scan.ts";
 import type { Hit, Searcher } from "../client/scan.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { seek } from "./seek.ts";
 import { annotationsByQuery } from "./annotations.ts";
@@ -206,9 +207,9 @@ async function sortedPage({ sort, skip, take }: ListPlan, rows: AsyncIterable<Ev
   for await (const row of rows) {
     total += 1;
     if (kept.push(row) >= (skip + take) * 2 + SPARE_ROWS)
-      kept = (await sortYielding(kept, order)).slice(0, skip + take);
+      kept = (await sortYielding(kept, order, QUERYING)).slice(0, skip + take);
   }
-  return { rows: (await sortYielding(kept, order)).slice(skip, skip + take), total };
+  return { rows: (await sortYielding(kept, order, QUERYING)).slice(skip, skip + take), total };
 }
 
 /** Number of extra rows at which rows are sorted and cut. */

@@ -1,11 +1,12 @@
 import { throwIfAborted } from "../../../elasticsearch/client.ts";
+import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 import type { RecordTest } from "./verify.ts";
 
 /** Tests records one by one, and yields the thread in between. */
 export class YieldingTest<Row> {
   readonly #test: RecordTest<Row>;
-  readonly #yielder = new Yielder(throwIfAborted);
+  readonly #yielder = new Yielder(QUERYING, throwIfAborted);
 
   constructor(test: RecordTest<Row>) {
     this.#test = test;

@@ -31,6 +31,7 @@ import { rangeOf } from "../seek.ts";
 import { slicesOf } from "../../compile/slices.ts";
 import type { Slice, Span } from "../../compile/slices.ts";
 import { topGroups } from "./top-groups.ts";
+import { QUERYING } from "../../../../scheduling/cooperative.ts";
 import { sortYielding } from "../../../../scheduling/yielding.ts";
 
 /** Number of groups sorted at once. */
@@ -106,13 +107,13 @@ function collectorOf(plan: GroupPlan): Collector {
       const some = ranked;
       ranked = [];
       lengths = new GroupLengths();
-      for (const one of (await sortYielding(some, compare)).slice(0, wanted)) keep(one);
+      for (const one of (await sortYielding(some, compare, QUERYING)).slice(0, wanted)) keep(one);
       if (lengths.isFull) throw tooLongGroups();
     },
     async finish() {
       // Without keys there is always one group.
       if (isEmpty && plan.by.length === 0) take(emptyGroup(plan));
-      const sorted = await sortYielding(ranked, compare);
+      const sorted = await sortYielding(ranked, compare, QUERYING);
       return sorted.slice(plan.skip, plan.take === null ? undefined : wanted).map(({ group }) => group);
     },
   };
