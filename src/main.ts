@@ -328,6 +328,7 @@ async function startApi(
     catalog,
     store,
     deletions,
+    scheduler,
     log,
     readWatermark,
     operations,
@@ -337,7 +338,7 @@ async function startApi(
     limits: { ...connections.api, unread_bytes: (responseMemory_mb(settings) * MB) / 2 },
     browsers: createOriginCheck({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port, mail: settings.mail !== null }),
-    previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest() }),
+    previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest(), scheduler }),
     observe: metrics.http,
     onEvicted: reportEvictions("the API", log, metrics.evicted),
     answerFirst: (request, response) => answerOps(request, response) || answerPage(request, response),
@@ -349,7 +350,7 @@ async function startApi(
 
 async function startPost(
   settings: Settings,
-  { ports, clock, batches, watermarks, accepted, deletions }: Opened,
+  { ports, clock, scheduler, batches, watermarks, accepted, deletions }: Opened,
   { metrics, appends, limits, opsEndpoints, connections, postTimes }: Watch & { readonly postTimes: PostTimes },
   log: Logger,
   closing: AsyncDisposableStack,
@@ -365,12 +366,15 @@ async function startPost(
     maxQueuedEvents: POST_MAX_WAITING_EVENTS,
     maxQueuedBytes: queuedPostMemory_mb(settings) * MB,
     // On a single core, the busy-poll would take the time that the bus needs.
-    usesBusyPoll: settings.engines.kind === "embedded" && availableParallelism() > 1,
+    busyPoll: settings.engines.kind === "embedded" && availableParallelism() > 1 ? scheduler.busyPoll : undefined,
   });
   posting.follow(coalescer);
-  const idempotency = await openIdempotency({ ports, clock, batches, deletions, metrics, postTimes, log }, closing);
+  const idempotency = await openIdempotency(
+    { ports, clock, batches, deletions, metrics, postTimes, scheduler, log },
+    closing,
+  );
   const memory = createIngestMemory();
-  const shared = { catalog, coalescer, idempotency, clock, ...limits, memory, log };
+  const shared = { catalog, coalescer, idempotency, clock, ...limits, memory, scheduler, log };
   const server = createPostListener({
     ...shared,
     limits: settings.limits,

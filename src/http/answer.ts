@@ -3,7 +3,6 @@ import type { Logger } from "pino";
 
 import type { Reservation } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
-import { noteRequest } from "../scheduling/cooperative.ts";
 import { hasBody } from "./body.ts";
 import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
@@ -17,6 +16,7 @@ import { requireHost } from "./malformed.ts";
 import { sendStreamed } from "./streamed.ts";
 import { goneSignal, whenClosed } from "./when-closed.ts";
 import type { EncodedBody } from "./streamed-list.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 export type Exchange = {
   readonly request: IncomingMessage;
@@ -27,6 +27,7 @@ export type Exchange = {
   readonly route: Route | null;
   readonly handle: Handler;
   readonly log: Logger;
+  readonly scheduler: Scheduler;
   readonly observe: Observer | undefined;
   readonly limiter: Pick<RateLimiter, "enter">;
   /** Whether a refused request may be answered with a challenge for HTTP Basic. */
@@ -37,8 +38,8 @@ export type Exchange = {
 
 /** Handles a request and sends its response, or an error response. Never rejects. */
 export async function answer(exchange: Exchange): Promise<void> {
-  noteRequest();
-  const { request, response, route, observe } = exchange;
+  const { request, response, route, scheduler, observe } = exchange;
+  scheduler.noteRequest();
   const start = performance.now();
   let format = JSON_FORMAT;
   let reply: Reply;

@@ -17,6 +17,7 @@ import type { ConnectionLimits } from "./limits/connection-limits.ts";
 import { limitPipelining } from "./limits/pipelining.ts";
 import { refuseAmbiguous } from "./malformed.ts";
 import type { Handler, Observer, Route } from "./route.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 export type HttpServer = {
   readonly server: Server;
@@ -29,6 +30,7 @@ export type HttpServer = {
 export type HttpServerOptions = {
   readonly routes: readonly Route[];
   readonly log: Logger;
+  readonly scheduler: Scheduler;
   readonly limits: ConnectionLimits;
   readonly listener: Listener;
   /** Called when a connection is evicted. */
@@ -111,7 +113,7 @@ function checkBeforeRouting(restifyServer: Restify.Server, server: Server, optio
     }
   };
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!refuseAmbiguous(request, response)) handleInTurn(request, () => handle(request, response));
+    if (!refuseAmbiguous(request, response)) handleInTurn(request, options.scheduler, () => handle(request, response));
   };
   // Restify would leave a connection that asks for an upgrade hanging. Without a listener, Node
   // treats it as a usual request.
@@ -170,9 +172,9 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Opt
 /** Returns the parts of an exchange that are the same for all requests of a server. */
 function exchange(
   server: Server,
-  { log, observe, limiter, mayAskForBasic }: Options,
-): Pick<Exchange, "log" | "observe" | "limiter" | "mayAskForBasic" | "closing"> {
-  return { log, observe, limiter, mayAskForBasic, closing: () => !server.listening };
+  { log, scheduler, observe, limiter, mayAskForBasic }: Options,
+): Pick<Exchange, "log" | "scheduler" | "observe" | "limiter" | "mayAskForBasic" | "closing"> {
+  return { log, scheduler, observe, limiter, mayAskForBasic, closing: () => !server.listening };
 }
 
 function answerOptions(allow: string): Handler {

@@ -1,4 +1,4 @@
-import { WorkKind } from "./yielding.ts";
+import { WorkKind, Yielder } from "./yielding.ts";
 
 /** Ratio of idle time to work between slices while requests arrive. */
 const IDLE_RATIO = 2;
@@ -94,6 +94,14 @@ export class Scheduler {
   };
 
   /**
+   * Begins to decode what a producer sent. Each turn counts as a request, so that background work
+   * leaves room until the end of it.
+   */
+  beginDecoding(): Yielder {
+    return new Yielder(this.decoding, this.noteRequest);
+  }
+
+  /**
    * Speeds up background work that a caller waits for, until `waited` settles: slices are then only
    * a turn apart, even while requests arrive.
    */
@@ -117,14 +125,14 @@ export class Scheduler {
    * Keeps the thread awake while `isWanted` returns true. If work is about to arrive, sleeping and
    * waking take longer than the wait, also for the thread that would wake this one.
    */
-  busyPoll(isWanted: () => boolean): void {
+  readonly busyPoll = (isWanted: () => boolean): void => {
     const before_ms = performance.now();
     setImmediate(() => {
       const turn_ms = performance.now() - before_ms;
       if (turn_ms < EMPTY_TURN_MS) this.#busyPolled_ms += turn_ms;
       if (isWanted()) this.busyPoll(isWanted);
     });
-  }
+  };
 
   /**
    * Returns the total time for which the thread was awake and idle, which the event loop's

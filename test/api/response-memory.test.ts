@@ -21,6 +21,7 @@ import type { PlannedGroups } from "../../src/query/planned-query.ts";
 import { UTC } from "../../src/query/zone.ts";
 import { AUTHORIZATION, serviceOf } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 const FORMATS: readonly Format[] = [{ kind: "json" }, { kind: "xml" }, { kind: "jsonp", callback: "show" }];
 /** Letters by their number of bytes in UTF-8. */
@@ -157,6 +158,7 @@ for (const method of ["GET", "POST"] as const) {
     const server = createHttpServer({
       routes: [failing, answering].map((endpoint) => mountRoute(context, endpoint)),
       log: pino({ level: "silent" }),
+      scheduler: new Scheduler(),
       limits: DEFAULT_CONNECTION_LIMITS,
       listener: { name: "a test", setting: "none" },
       limiter,

@@ -6,7 +6,6 @@ import { isIP } from "node:net";
 
 import { createBuckets } from "../../ratelimit/buckets.ts";
 import { cannotListen } from "../../http/listen.ts";
-import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
 import { Yielder } from "../../scheduling/yielding.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import { runSteps } from "../kit/steps.ts";
@@ -127,14 +126,14 @@ class UdpListener implements Listening {
   async #run(): Promise<void> {
     const {
       protocol: { title },
-      context: { log },
+      context: { log, scheduler },
     } = this.#options;
     while (this.#queue.length > 0) {
-      noteRequest();
+      scheduler.noteRequest();
       const taken = this.#queue.splice(0, STEP_DATAGRAMS);
       for (const { datagram } of taken) this.#queued_bytes -= datagram.length;
       const sinks = new Set<Sink>();
-      const yielder = new Yielder(DECODING, noteRequest);
+      const yielder = scheduler.beginDecoding();
       for (const one of taken) {
         if (yielder.isDue) await yielder.turn();
         await this.#take(one, sinks, yielder).catch((error: unknown) => {

@@ -11,8 +11,6 @@ import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
 import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
-import { DECODING, noteRequest } from "../../scheduling/cooperative.ts";
-import { Yielder } from "../../scheduling/yielding.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
 import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
@@ -39,6 +37,8 @@ import { piecesOf } from "./body-pieces.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "../kit/endpoint.ts";
 import type { RecentIds } from "../append/recent-ids.ts";
 import { type Producer, storeEvents, type TimeCounts } from "../append/store-events.ts";
+import type { Yielder } from "../../scheduling/yielding.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type ServeOptions = {
   readonly catalog: Catalog;
@@ -50,6 +50,7 @@ export type ServeOptions = {
   readonly log: Logger;
   readonly idempotency: Idempotency;
   readonly memory: IngestMemory;
+  readonly scheduler: Scheduler;
   readonly knownSenders: KnownSenders;
   readonly recent: RecentIds;
   readonly settings: ProtocolSettings;
@@ -71,19 +72,20 @@ export async function serveProtocol(
   peer: Peer,
   options: ServeOptions,
 ): Promise<Served> {
+  const { scheduler } = options;
   if (endpoint.kind === "info") {
     if (hasBody(request)) await discardBody(request);
     const { headers } = request;
-    send(request, response, endpoint.answer({ settings: options.settings, headers }), {});
+    send(request, response, endpoint.answer({ settings: options.settings, headers }), {}, scheduler);
     return { outcome: "accepted", events: 0 };
   }
   try {
     const { answer, events } = await take(request, response, { endpoint, logOfPath, secret }, peer, options);
-    send(request, response, answer, {});
+    send(request, response, answer, {}, scheduler);
     return { outcome: "accepted", events };
   } catch (error) {
     const failure = toFailure(error, options.log);
-    send(request, response, endpoint.failed(failure, error, request.headers), failure.headers);
+    send(request, response, endpoint.failed(failure, error, request.headers), failure.headers, scheduler);
     return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
   }
 }
@@ -99,7 +101,7 @@ async function take(
 ): Promise<{ readonly answer: ProtocolAnswer; readonly events: number }> {
   const { headers } = request;
   const query = queryOf(request.url ?? "/");
-  const { catalog, clock = HOST_CLOCK, memory } = options;
+  const { catalog, clock = HOST_CLOCK, memory, scheduler } = options;
   const key = keyInRequest(secret ?? endpoint.secret, query, headers);
   const { admit = admitByKey } = endpoint;
   const admitted = await orDiscard(request, () => admit(request, { logOfPath, key }, peer, options));
@@ -111,15 +113,15 @@ async function take(
     const gone = isSmall(request) ? undefined : goneSignal(response);
     const producer = { log: admitted.log, owner, apiKey: admitted.id, tags: choice.tags, gone };
     if (endpoint.pieces !== undefined) {
-      const pieces = piecesOf(request, endpoint.pieces, share);
+      const pieces = piecesOf(request, endpoint.pieces, { share, scheduler });
       const received = { headers, query, choice, limits: options.limits };
       return await storePieces(pieces, { endpoint, producer, received }, options);
     }
     const limit_bytes = endpoint.storesNothing === true ? SMALL_BODY_MAX_BYTES : BODY_MAX_BYTES;
     share.claim(mostHeld(request, limit_bytes));
-    const sent = await sentBody(request, { admitted, share, gone, limit_bytes });
+    const sent = await sentBody(request, { admitted, scheduler, share, gone, limit_bytes });
     const encoding = encodingOf(request, sent, endpoint);
-    const body = await decompress(sent, encoding, limit_bytes, { share, gone });
+    const body = await decompress(sent, encoding, limit_bytes, { scheduler, share, gone });
     share.claim(0);
     await share.hold(body.length, gone);
     const sent_bytes = sent.length;
@@ -160,18 +162,20 @@ function mostHeld(request: IncomingMessage, limit_bytes: number): number {
 
 type Sent = {
   readonly admitted: Pick<Admitted, "received">;
+  readonly scheduler: Scheduler;
   readonly share: BodyShare;
   readonly gone: AbortSignal | undefined;
   readonly limit_bytes: number;
 };
 
 /** Returns the body as sent, within its memory. */
-async function sentBody(request: IncomingMessage, { admitted, share, gone, limit_bytes }: Sent): Promise<Buffer> {
+async function sentBody(request: IncomingMessage, sent: Sent): Promise<Buffer> {
+  const { admitted, scheduler, share, gone, limit_bytes } = sent;
   const { received } = admitted;
   if (received === null) {
     const announced_bytes = announcedSize(request);
     if (announced_bytes <= limit_bytes) await orDiscard(request, () => share.hold(announced_bytes, gone));
-    return await receiveSent(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, share, gone });
+    return await receiveSent(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, scheduler, share, gone });
   }
   await share.hold(received.sent.length, gone);
   received.share.release();
@@ -221,8 +225,7 @@ function encodingOf({ headers }: IncomingMessage, body: Buffer, { encoding }: Po
 }
 
 /** Sends a long answer as fast as the client reads it, with turns for other work in between. */
-async function sendPieces(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
-  const yielder = new Yielder(DECODING, noteRequest);
+async function sendPieces(response: ServerResponse, pieces: Iterable<string>, yielder: Yielder): Promise<void> {
   const closed = once(response, "close");
   for (const piece of pieces) {
     if (piece !== "") response.write(piece);
@@ -243,6 +246,7 @@ function send(
   response: ServerResponse,
   { status, type, body, headers }: ProtocolAnswer,
   more: Readonly<Record<string, string>>,
+  scheduler: Scheduler,
 ): void {
   if (response.headersSent || response.destroyed) return;
   const all: Record<string, string | number | undefined> = {
@@ -258,7 +262,7 @@ function send(
   }
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     response.writeHead(status, all);
-    void sendPieces(response, body).catch(() => response.destroy());
+    void sendPieces(response, body, scheduler.beginDecoding()).catch(() => response.destroy());
     return;
   }
   if (status !== 204) all["Content-Length"] = Buffer.byteLength(body);
