@@ -61,7 +61,7 @@ const BODY = Object.freeze({ limit_bytes: 64 * 1024, deadline_ms: 10_000 });
 /** Returns all routes of the API. */
 export function apiRoutes(parts: Omit<Context, "attributes" | "body" | "tails">): Route[] {
   const own = {
-    attributes: new AttributeHints(parts.store),
+    attributes: new AttributeHints(parts.store, { querying: parts.scheduler.querying }),
     tails: createTailBudget(),
     body: { ...BODY, scheduler: parts.scheduler },
   };

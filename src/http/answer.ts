@@ -51,7 +51,7 @@ export async function answer(exchange: Exchange): Promise<void> {
     const address = exchange.limiter.enter(request);
     closeWhenBrowserEnds(request);
     const gone = goneSignal(response);
-    const call = { request, address, params, path: url.pathname, query, format, log, gone };
+    const call = { scheduler, request, address, params, path: url.pathname, query, format, log, gone };
     reply = await exchange.handle(call);
     if (reply.memory !== undefined) reply = encodeWithin(reply, reply.memory, format, response);
   } catch (error) {

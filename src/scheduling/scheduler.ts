@@ -1,3 +1,4 @@
+import { createSerialQueue } from "./serial-queue.ts";
 import { WorkKind, Yielder } from "./yielding.ts";
 
 /** Ratio of idle time to work between slices while requests arrive. */
@@ -25,6 +26,8 @@ export class Scheduler {
   readonly decoding = new WorkKind(1);
   /** Heads of requests, also of strangers, which must not delay what is decoded. */
   readonly heads = new WorkKind(1);
+  /** Writes long answers one after the other. */
+  readonly writeInTurn = createSerialQueue();
 
   readonly #waiting: (() => void)[] = [];
   #isScheduled = false;

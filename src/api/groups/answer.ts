@@ -2,8 +2,8 @@ import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
 import { numberOf } from "../../events/attributes.ts";
 import type { AfterStore, PlannedGroups } from "../../query/planned-query.ts";
 import { timeRangeOf } from "../../query/time-range.ts";
-import { QUERYING } from "../../scheduling/cooperative.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../scheduling/yielding.ts";
+import type { WorkKind } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { planEarlierGroups } from "./compare.ts";
 import { emptyValues, filled } from "./fill.ts";
@@ -21,13 +21,17 @@ export type AnsweredGroup = Group & {
  *
  * @throws LoggiaError `unsupported` if there are too many groups
  */
-export async function answerGroups(store: Pick<Store, "group">, question: PlannedGroups): Promise<AnsweredGroup[]> {
+export async function answerGroups(
+  store: Pick<Store, "group">,
+  question: PlannedGroups,
+  querying: WorkKind,
+): Promise<AnsweredGroup[]> {
   const { plan, fill, after, now_ms } = question;
   const found = await store.group(plan);
-  const all = fill === null ? found : await filled(found, plan, fill, now_ms);
-  const rated = await withRates(all, question, lengthOfRange(question.plan, now_ms));
-  const groups = after === null ? rated : await arranged(rated, plan, after);
-  return await withPrevious(store, question, groups);
+  const all = fill === null ? found : await filled(found, plan, fill, now_ms, querying);
+  const rated = await withRates(all, question, lengthOfRange(question.plan, now_ms), querying);
+  const groups = after === null ? rated : await arranged(rated, plan, after, querying);
+  return await withPrevious(store, question, groups, querying);
 }
 
 function lengthOfRange({ where }: Pick<PlannedGroups["plan"], "where">, now_ms: number): number {
@@ -39,11 +43,12 @@ async function arranged(
   groups: readonly Group[],
   { by }: PlannedGroups["plan"],
   { having, sort, skip, take }: AfterStore,
+  querying: WorkKind,
 ): Promise<Group[]> {
   const kept =
-    having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values), QUERYING);
+    having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values), querying);
   const { rank, compare } = orderOfGroups({ by, sort }, numberOf);
-  const sorted = await sortYielding(await mapYielding(kept, rank, QUERYING), compare, QUERYING);
+  const sorted = await sortYielding(await mapYielding(kept, rank, querying), compare, querying);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }
 
@@ -51,17 +56,19 @@ async function withPrevious(
   store: Pick<Store, "group">,
   question: PlannedGroups,
   groups: readonly Group[],
+  querying: WorkKind,
 ): Promise<AnsweredGroup[]> {
   const { plan, compare, now_ms, zone } = question;
   if (compare === null || groups.length === 0)
-    return await mapYielding(groups, (group) => ({ ...group, previous: null }), QUERYING);
+    return await mapYielding(groups, (group) => ({ ...group, previous: null }), querying);
   const { plan: before, finder } = planEarlierGroups(plan, compare, zone, now_ms, groups);
   const found = await withRates(
     await store.group(before),
     { ...question, plan: before },
     lengthOfRange(before, now_ms),
+    querying,
   );
-  const find = await finder(found);
+  const find = await finder(found, querying);
   const nothing = [...emptyValues(plan.aggregates), ...question.rates.map(() => 0)];
-  return await mapYielding(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }), QUERYING);
+  return await mapYielding(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }), querying);
 }

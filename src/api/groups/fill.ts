@@ -3,8 +3,8 @@ import { keysOfPeriod, lengthOf, momentOfKey, DAY_MS } from "../../query/calenda
 import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
 import { timeRangeOf } from "../../query/time-range.ts";
 import { MAX_GROUPS } from "../../store/groups.ts";
-import { QUERYING } from "../../scheduling/cooperative.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
+import type { WorkKind } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /**
@@ -18,10 +18,11 @@ export async function filled(
   plan: GroupPlan,
   keyIndex: number,
   now_ms: number,
+  querying: WorkKind,
 ): Promise<Group[]> {
   const { from_ms, to_ms } = keysToFill(groups, plan, keyIndex, now_ms);
-  const keys = await mapYielding(keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms), (key) => key, QUERYING);
-  const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys), QUERYING));
+  const keys = await mapYielding(keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms), (key) => key, querying);
+  const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys), querying));
   const others = new Map<string, readonly GroupValue[]>();
   await mapYielding(
     groups,
@@ -29,7 +30,7 @@ export async function filled(
       const rest = group.keys.toSpliced(keyIndex, 1);
       others.set(JSON.stringify(rest), rest);
     },
-    QUERYING,
+    querying,
   );
   if (plan.by.length === 1) others.set("[]", []);
   const values = emptyValues(plan.aggregates);
@@ -39,7 +40,7 @@ export async function filled(
     (added) => {
       if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyFilled();
     },
-    QUERYING,
+    querying,
   );
   return all;
 }

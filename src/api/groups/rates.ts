@@ -1,8 +1,8 @@
 import { lengthOfGroup } from "../../query/calendar.ts";
 import type { Period } from "../../query/plan.ts";
 import type { PlannedGroups } from "../../query/planned-query.ts";
-import { QUERYING } from "../../scheduling/cooperative.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
+import type { WorkKind } from "../../scheduling/yielding.ts";
 import type { Group } from "../../store/store.ts";
 
 /**
@@ -15,6 +15,7 @@ export async function withRates(
   groups: readonly Group[],
   { plan, rates }: PlannedGroups,
   range_ms: number,
+  querying: WorkKind,
 ): Promise<readonly Group[]> {
   if (rates.length === 0) return groups;
   const periods = plan.by.flatMap((by, i) => (by.kind === "period" ? [{ by, i }] : []));
@@ -28,7 +29,7 @@ export async function withRates(
         values: [...values, ...rates.map(({ of, per_ms }) => rateOf(Number(values[of]), over_ms / per_ms))],
       };
     },
-    QUERYING,
+    querying,
   );
 }
 
