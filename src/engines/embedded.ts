@@ -60,6 +60,7 @@ export async function openEmbedded(
   const store = closing.use(
     await openDuckdbStore({
       file: join(folder, STORE_FILE),
+      scheduler,
       log,
       memoryLimit_mb: settings.memory.store_mb,
       filterLimit_mb: settings.memory.filters_mb,

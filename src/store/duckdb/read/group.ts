@@ -3,7 +3,6 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { numberOf } from "../../../events/attributes.ts";
 import { orderOfGroups } from "../../../query/groups.ts";
 import type { GroupPlan } from "../../../query/plan.ts";
-import { QUERYING } from "../../../scheduling/cooperative.ts";
 import { mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
@@ -13,15 +12,17 @@ import { compileGroup } from "../compile/group.ts";
 import type { Key } from "../compile/key.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import { groupBySums } from "./group-by-sums.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 export async function group(
   connection: DuckDBConnection,
   plan: GroupPlan,
   statistics: ColumnStatistics,
+  querying: WorkKind,
 ): Promise<Group[]> {
   const answer = await statistics.runQuery(connection, async (schema) => {
     const { sums } = statistics;
-    const groups = sums === null ? null : await groupBySums(connection, plan, { statistics, sums, schema });
+    const groups = sums === null ? null : await groupBySums(connection, plan, { querying, statistics, sums, schema });
     if (groups !== null) return groups;
     const compiled = compileGroup(plan, schema);
     return { ...compiled, found: await runStatement(connection, compiled.statement) };
@@ -30,12 +31,12 @@ export async function group(
   const { found, keys, isSorted } = answer;
   if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
   const lengths = new GroupLengths();
-  const rows = await rowsOf(found, (row) => {
+  const rows = await rowsOf(found, querying, (row) => {
     lengths.add(row);
     if (lengths.isFull) throw tooLongGroups();
   });
-  const groups = await mapYielding(rows, (row) => toGroup(row, keys, plan.aggregates.length), QUERYING);
-  return isSorted ? groups : await sorted(groups, plan);
+  const groups = await mapYielding(rows, (row) => toGroup(row, keys, plan.aggregates.length), querying);
+  return isSorted ? groups : await sorted(groups, plan, querying);
 }
 
 function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
@@ -48,8 +49,8 @@ function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
 }
 
 /** Sorts groups in an order that DuckDB cannot produce. */
-async function sorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
+async function sorted(groups: readonly Group[], plan: GroupPlan, querying: WorkKind): Promise<Group[]> {
   const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
-  const ranked = await sortYielding(await mapYielding(groups, rank, QUERYING), compare, QUERYING);
+  const ranked = await sortYielding(await mapYielding(groups, rank, querying), compare, querying);
   return ranked.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take).map((one) => one.group);
 }
