@@ -48,8 +48,7 @@ import { createOperations } from "./start/operations.ts";
 import { lineReaderBy } from "./start/plain.ts";
 import { POST_TIMES, type PostTimes, type StartOptions } from "./start/options.ts";
 import { startSessionRemoval } from "./auth/sessions/session-removal.ts";
-import { SHARED } from "./scheduling/cooperative.ts";
-import type { Scheduler } from "./scheduling/scheduler.ts";
+import { Scheduler } from "./scheduling/scheduler.ts";
 
 /** A running service: the roles and engines that its settings name. */
 export type Loggia = {
@@ -102,7 +101,7 @@ export async function startLoggia(
   const closing = new AsyncDisposableStack();
   try {
     const holds = createHolds({ log });
-    const scheduler = SHARED;
+    const scheduler = new Scheduler();
     const opened = await openEngines(settings, { holds, scheduler, log }, closing);
     const accepted = readLastAccepted(opened.ports.bus);
     const engines = { ...opened, scheduler, accepted, deletions: openDeletionLog(opened, await accepted(), log) };

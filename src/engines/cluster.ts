@@ -21,7 +21,7 @@ export async function openCluster(
   closing: AsyncDisposableStack,
 ): Promise<Engines> {
   const { namespace } = settings;
-  const client = createElasticsearchClient({ ...elasticsearch, log });
+  const client = createElasticsearchClient({ ...elasticsearch, scheduler, log });
   closing.defer(() => client.close());
   const lost = (index: string): void =>
     log.error({ index }, "an index was lost and is recreated: the state that the service stored in it is gone");
@@ -41,6 +41,7 @@ export async function openCluster(
     await openElasticsearchStore({
       client,
       namespace,
+      scheduler,
       log,
       shards,
       replicas,

@@ -10,6 +10,7 @@ import type { Group, GroupValue } from "../../../store.ts";
 import { valueOf } from "./aggregates.ts";
 import { YieldingTest } from "../yielding-test.ts";
 import { numbersOf, testOfEvents, textsOf } from "../verify.ts";
+import type { WorkKind } from "../../../../scheduling/yielding.ts";
 
 /** Maximum number of groups in memory, before any is dropped. */
 export const MAX_GROUPS_IN_MEMORY = 1_000_000;
@@ -30,12 +31,13 @@ type OpenGroup = { readonly keys: readonly GroupValue[]; readonly values: readon
 export async function groupsOfRows(
   plan: GroupPlan,
   rows: readonly EventRow[] | AsyncIterable<EventRow>,
+  querying: WorkKind,
 ): Promise<Iterable<Group>> {
   const groups = new Map<string, OpenGroup>();
   const keysOf = plan.by.map(keysOfRow);
   /** Tests of the conditions of counts. */
   const counted = plan.aggregates.map((each) =>
-    each.kind === "count" && each.where !== null ? new YieldingTest(testOfEvents(each.where)) : null,
+    each.kind === "count" && each.where !== null ? new YieldingTest(testOfEvents(each.where), querying) : null,
   );
   const makers = plan.aggregates.map(accumulatorOf);
   const lengths = new GroupLengths();
