@@ -6,7 +6,6 @@ import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "../limits.
 import { averageLoad, NO_LOAD, throttleLeft_ms, SILENCE_MS, type ThreadLoad } from "./consumer-throttle.ts";
 import { isCorruption } from "./errors.ts";
 import { pause, settledWithin, turn } from "../wait.ts";
-import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 /** The bus as a subscription uses it. */
 export type SubscriptionSource = {
@@ -18,7 +17,7 @@ export type SubscriptionSource = {
   read(offset: number): Promise<BusRecord[]>;
   /** The clock of appends. */
   now(): number;
-  /** Total time of the thread that is no work although it was awake, see {@link Scheduler}. */
+  /** Total time for which the thread was awake and idle. */
   busyPolled_ms(): number;
   /** Bytes appended since the bus was opened. */
   appended_bytes(): number;

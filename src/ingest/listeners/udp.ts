@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 
 import { createBuckets } from "../../ratelimit/buckets.ts";
 import { cannotListen } from "../../http/listen.ts";
-import { Yielder } from "../../scheduling/yielding.ts";
+import type { Yielder } from "../../scheduling/yielding.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import { runSteps } from "../kit/steps.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
