@@ -39,7 +39,7 @@ export type ChunkOptions = {
  * records, and a record may hold any number of events. Malformed lines are failures of the chunk
  * that contains them.
  */
-export async function* chunksOf(
+export async function* intoChunks(
   records: readonly BusRecord[],
   { maxEvents, maxBytes, openLines = scanLines, scheduler }: ChunkOptions,
 ): AsyncGenerator<Chunk, void> {

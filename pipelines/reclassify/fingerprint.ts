@@ -6,7 +6,7 @@ import type { Scheduler } from "../../src/scheduling/scheduler.ts";
 const FILTERS_A_TURN = 128;
 
 /** Returns a fingerprint of a log's filters that is the same in every process. */
-export async function fingerprintOf(filters: readonly ClassFilter[], scheduler: Scheduler): Promise<string> {
+export async function fingerprintFilters(filters: readonly ClassFilter[], scheduler: Scheduler): Promise<string> {
   const hash = createHash("sha256");
   for (const [i, { key, tag, text, link, source, weight }] of filters.entries()) {
     if (i % FILTERS_A_TURN === FILTERS_A_TURN - 1) await scheduler.yieldToRequests();

@@ -11,7 +11,7 @@ import type { Classifiable, Reclassified, Store } from "../../src/store/store.ts
 import { createClassifier } from "../classify/classify.ts";
 import { ClaimLost } from "./claim.ts";
 import type { Claim } from "./claim.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { fingerprintFilters } from "./fingerprint.ts";
 import type { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 export type ReclassificationOptions = {
@@ -202,7 +202,7 @@ class ReclassificationJob {
     if (catalog.log(this.#key) === null) throw new LogDeleted();
     const filters = catalog.classFilters(this.#key);
     if (this.#cached?.filters !== filters)
-      this.#cached = { filters, fingerprint: await fingerprintOf(filters, this.#options.scheduler) };
+      this.#cached = { filters, fingerprint: await fingerprintFilters(filters, this.#options.scheduler) };
     return this.#cached.fingerprint;
   }
 

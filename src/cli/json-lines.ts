@@ -1,4 +1,4 @@
-import { numberOf } from "../events/attributes.ts";
+import { parseNumber } from "../events/attributes.ts";
 import { FORM_FIELD_NAMES } from "../events/field-order.ts";
 import { mapKeywords } from "../events/map-keywords.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
@@ -6,7 +6,7 @@ import { firstCharacters } from "../events/text.ts";
 import { producerNames, severityNamed } from "../ingest/kit/document.ts";
 import { parseExactly } from "../ingest/kit/json.ts";
 import type { ProducerTime } from "../ingest/kit/endpoint.ts";
-import { digitsOf, timeOf } from "../ingest/kit/times.ts";
+import { timeDigits, readProducerTime } from "../ingest/kit/times.ts";
 import { type DateOrder, readTime } from "./times.ts";
 
 /** Content of a line: event fields, and everything else. */
@@ -75,7 +75,7 @@ function severityIn(others: ReadonlyMap<string, unknown>): string | null {
 /** Sets the time of an event. What is finer than a millisecond becomes an attribute. */
 function takeTime(fields: { created?: string }, others: Map<string, unknown>, time: ProducerTime): void {
   fields.created = new Date(time.ms).toISOString();
-  if (time.ns !== 0 && !others.has("time_ns")) others.set("time_ns", digitsOf(time));
+  if (time.ns !== 0 && !others.has("time_ns")) others.set("time_ns", timeDigits(time));
 }
 
 /** Returns the value of a name, whose dots may stand for nested objects. */
@@ -129,7 +129,7 @@ function parseObject(line: string): object | null {
 const IS_FIELD: Readonly<Record<string, (value: unknown) => boolean>> = {
   tags: (value) => isWithin(Array.isArray(value) && value.every(isString) ? value.join(" ") : value, "tags"),
   ...mapKeywords((name) => (value: unknown) => isWithin(value, name)),
-  value: (value) => Number.isFinite(value) || (isWithin(value, "value") && numberOf(value as string) !== null),
+  value: (value) => Number.isFinite(value) || (isWithin(value, "value") && parseNumber(value as string) !== null),
   geo: isGeo,
   data: (value) => isWithin(value, "data"),
 };
@@ -144,7 +144,7 @@ function isText(value: unknown): boolean {
 
 /** Reads the time of a member. Texts without a zone are local times. */
 function momentOf(value: unknown, dates: DateOrder | null): ProducerTime | null {
-  const time = timeOf(value);
+  const time = readProducerTime(value);
   if (typeof value !== "string") return time;
   const ms = readTime(value, Date.now(), dates);
   return ms === null ? time : { ms, ns: time?.ns ?? 0 };

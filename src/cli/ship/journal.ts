@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 
-import { severityOf } from "../../ingest/kit/severity.ts";
+import { parseSeverity } from "../../ingest/kit/severity.ts";
 import type { LineContent } from "../json-lines.ts";
 import { CommandError } from "../request.ts";
 import { PLAIN_LINES } from "./framing.ts";
 import type { Position, ShipState } from "./state.ts";
-import { recordsOf } from "./streams.ts";
+import { readStreamRecords } from "./streams.ts";
 
 export type JournalEntry = { readonly text: string; readonly content: LineContent };
 export type JournalPiece = { readonly entries: readonly JournalEntry[]; readonly position: Position | null };
@@ -46,7 +46,7 @@ export async function* readJournal(
   const faults = text(child.stderr);
   faults.catch(() => {});
   try {
-    for await (const records of recordsOf(child.stdout, PLAIN_LINES)) {
+    for await (const records of readStreamRecords(child.stdout, PLAIN_LINES)) {
       const read = records.map(({ text }) => entryOf(text));
       const last = read.findLast(({ cursor }) => cursor !== "");
       const position = last === undefined ? null : { source: "journal", id, mark: { cursor: last.cursor } };
@@ -72,7 +72,7 @@ function entryOf(line: string): JournalEntry & { readonly cursor: string } {
     return { text: line, content: { fields: {}, others: {} }, cursor };
   }
   const field = (name: string): string => textOf(fields[name]);
-  const severity = severityOf(field("PRIORITY"));
+  const severity = parseSeverity(field("PRIORITY"));
   const source = field("SYSLOG_IDENTIFIER") || field("_SYSTEMD_UNIT") || field("_COMM") || field("_HOSTNAME");
   const created = /^\d+$/.test(field("__REALTIME_TIMESTAMP")) ? field("__REALTIME_TIMESTAMP").slice(0, -3) : undefined;
   const others = Object.entries(fields).filter(([name]) => !LEFT_OUT.has(name));

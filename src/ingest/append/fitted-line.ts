@@ -10,7 +10,7 @@ import { CLAIMED_CREATED } from "./created.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import { CUT_TAG } from "../kit/cut-tag.ts";
 import type { ProducerEvent, ProducerTime } from "../kit/endpoint.ts";
-import { digitsOf } from "../kit/times.ts";
+import { timeDigits } from "../kit/times.ts";
 
 /** Attribute with the time in nanoseconds, if it is more precise than `created`. */
 const NANOSECONDS = "time_ns";
@@ -81,7 +81,7 @@ function createdOf(
   if (ms < 0 || ms > read_ms + CREATED_AHEAD_MS) {
     return { created: null, extra: [[CLAIMED_CREATED, new Date(ms).toISOString()]] };
   }
-  return { created: ms, extra: ns === 0 ? [] : [[NANOSECONDS, digitsOf(time)]] };
+  return { created: ms, extra: ns === 0 ? [] : [[NANOSECONDS, timeDigits(time)]] };
 }
 
 type Fit = (text: string, limit: number) => string;

@@ -8,9 +8,9 @@ import { flattenInto } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { objectIn } from "./json.ts";
 import type { ProducerEvent, ProducerTime } from "./endpoint.ts";
-import { severityOf, severityOfOtel } from "./severity.ts";
+import { parseSeverity, severityOfOtel } from "./severity.ts";
 import type { Severity } from "./severity.ts";
-import { isTimeExpected, timeOf } from "./times.ts";
+import { isTimeExpected, readProducerTime } from "./times.ts";
 import type { GivenTime } from "./times.ts";
 
 /** Names that producers use for a field, most specific first. */
@@ -136,7 +136,7 @@ function findFields(attributes: MutableAttributes): Found {
     const { field, rank } = meaning;
     if (rank >= (ranks[field] ?? Infinity)) continue;
     if (field === "time") {
-      const moment = timeOf(value);
+      const moment = readProducerTime(value);
       if (moment === null) {
         found.isTimeUnread ||= isTimeExpected(value);
         continue;
@@ -174,7 +174,7 @@ function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boole
 
 /** Returns the severity that a field of this name means; null if its value is none. */
 export function severityNamed(name: string | undefined, value: unknown): Severity | null {
-  return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : severityOf(value);
+  return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : parseSeverity(value);
 }
 
 /** Returns whether a value names a container's output stream, which identifies no source. */
@@ -239,7 +239,7 @@ function takeTime(
     return { time, isTimeUnread: time === null && (isTimeUnread || found.isTimeUnread === true) };
   }
   for (const name of chosen) {
-    const time = timeOf(attributes.get(name));
+    const time = readProducerTime(attributes.get(name));
     if (time === null) continue;
     attributes.delete(name);
     return { time, isTimeUnread: false };

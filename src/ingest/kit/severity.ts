@@ -21,7 +21,7 @@ const PINO: readonly Severity[] = ["trace", "debug", "info", "warn", "error", "f
 const LONGEST_WORD = 20;
 
 /** Returns the severity of a producer's word or number; null if it has none. */
-export function severityOf(value: unknown): Severity | null {
+export function parseSeverity(value: unknown): Severity | null {
   if (typeof value === "number") return severityOfNumber(value);
   if (typeof value !== "string" || value.length > LONGEST_WORD) return null;
   const word = value.trim().toLowerCase();

@@ -19,7 +19,7 @@ const LAST_MS = 8.64e15;
  * the Unix epoch, which are distinguished by magnitude. Returns null if it is none of them, such as
  * a number below 10^8.
  */
-export function timeOf(value: unknown): ProducerTime | null {
+export function readProducerTime(value: unknown): ProducerTime | null {
   if (typeof value === "number") return Math.abs(value) < LARGEST ? timeOfNumeral(numeral(value)) : null;
   if (typeof value !== "string" || value.length > 64) return null;
   const usual = timeOfUsual(value);
@@ -38,7 +38,7 @@ export type GivenTime = {
 
 /** Reads the time in a member of a protocol. A value that is no time becomes an attribute. */
 export function readGivenTime(attributes: MutableAttributes, name: string, value: unknown): GivenTime {
-  const time = timeOf(value);
+  const time = readProducerTime(value);
   const isTimeUnread = time === null && isTimeExpected(value);
   if (isTimeUnread) put(attributes, name, value as string | number);
   return { time, isTimeUnread };
@@ -56,7 +56,7 @@ function timeOfNanoseconds(ns: bigint): ProducerTime | null {
 }
 
 /** Returns nanoseconds since the Unix epoch as decimal digits. */
-export function digitsOf({ ms, ns }: ProducerTime): string {
+export function timeDigits({ ms, ns }: ProducerTime): string {
   return String(BigInt(ms) * 1_000_000n + BigInt(ns));
 }
 

@@ -1,6 +1,6 @@
 import type { Steps } from "../kit/steps.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
-import { memoryNetworkOf } from "../../ratelimit/address.ts";
+import { memoryNetwork } from "../../ratelimit/address.ts";
 import type { ProducerEvent } from "../kit/endpoint.ts";
 import { runSteps } from "../kit/steps.ts";
 import { Frames } from "./frames.ts";
@@ -35,7 +35,7 @@ export class FrameStream implements Stream {
     this.#connection = connection;
     this.#abandoned = context.abandoned;
     this.#scheduler = context.scheduler;
-    this.#share = context.memory.unfinished.enter(memoryNetworkOf(peer.address));
+    this.#share = context.memory.unfinished.enter(memoryNetwork(peer.address));
   }
 
   get frames(): number {

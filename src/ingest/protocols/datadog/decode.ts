@@ -7,11 +7,11 @@ import { add, compactJson, flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, objectIn, valueIn, withoutMark } from "../../kit/json.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { beginOf, filledLinesOf } from "../../kit/text-lines.ts";
+import { lineBeginning, readFilledLines } from "../../kit/text-lines.ts";
 import { KEPT_BYTES, runOfValues } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ReadEvent, Received } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
+import { parseSeverity } from "../../kit/severity.ts";
 
 type Log = Readonly<Record<string, unknown>>;
 
@@ -82,12 +82,12 @@ class LogDecoder {
     const begin = body.toString("latin1", 0, BEGIN_BYTES);
     const posted = body.length > AT_ONCE_BYTES || !/^\s*[[{]/.test(begin) ? null : valueIn(body.toString("utf8"));
     if (posted !== null || LIST.test(begin)) return yield* this.logs(body);
-    for (const line of filledLinesOf(body)) {
+    for (const line of readFilledLines(body)) {
       if (isPending(line)) {
         yield line;
         continue;
       }
-      const { text, isCut } = typeof line === "string" ? { text: line, isCut: false } : beginOf(line);
+      const { text, isCut } = typeof line === "string" ? { text: line, isCut: false } : lineBeginning(line);
       const log = isCut ? null : documentOf(text);
       if (log !== null) yield* this.#log(log);
       else yield tagIfCut(isCut, this.#event({ message: text }));
@@ -110,7 +110,7 @@ class LogDecoder {
     for (const [name, value] of shared?.attributes ?? []) add(attributes, name, value);
     const tags = shared?.tags ?? readTags(ddtags, attributes);
     const isCut = common.isCut || shared?.isCut === true;
-    const severity = severityOf(log["status"] ?? log["level"]);
+    const severity = parseSeverity(log["status"] ?? log["level"]);
     if (document === null) return tagIfCut(isCut, eventOfAttributes(attributes, this.#choice, { tags, severity }));
     const fields: MutableAttributes = new Map();
     flattenInto(fields, document);

@@ -83,7 +83,7 @@ const PAIR = Buffer.from([0x92]);
  * @param entries decompressed entries
  * @param onFault called for each malformed entry
  */
-export function* eventsOf(
+export function* forwardEvents(
   message: ForwardMessage,
   entries: Buffer,
   limits: FieldLimits,

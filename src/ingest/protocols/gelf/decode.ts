@@ -6,11 +6,11 @@ import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, parseExactly, withoutMark } from "../../kit/json.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { filledLinesOf } from "../../kit/text-lines.ts";
+import { readFilledLines } from "../../kit/text-lines.ts";
 import { readOnly } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
+import { parseSeverity } from "../../kit/severity.ts";
 import { readGivenTime } from "../../kit/times.ts";
 
 /**
@@ -27,7 +27,7 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
     if (whole !== null) return yield eventOfMessage(whole, choice);
   }
   let count = 0;
-  for (const line of filledLinesOf(bytes)) {
+  for (const line of readFilledLines(bytes)) {
     if (isPending(line)) {
       yield line;
       continue;
@@ -98,7 +98,7 @@ function eventOfMessage(message: Readonly<Record<string, unknown>>, choice: Fiel
   for (const [name, value] of extra) flattenInto(attributes, { [name]: value });
   const texts = [short, full].filter((text): text is string => typeof text === "string" && text.trim() !== "");
   const [text = "", more] = texts;
-  const context = { ...readGivenTime(attributes, "timestamp", timestamp), severity: severityOf(level) };
+  const context = { ...readGivenTime(attributes, "timestamp", timestamp), severity: parseSeverity(level) };
   const event = eventOfAttributes(attributes, choice, choice.text.length === 0 ? { ...context, text } : context);
   return {
     ...event,

@@ -8,7 +8,7 @@ import { tagIfCut } from "../../kit/cut-tag.ts";
 import { KEPT_BYTES } from "../../kit/long-json.ts";
 import { PENDING } from "../../kit/steps.ts";
 import type { ReadEvent } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
+import { parseSeverity } from "../../kit/severity.ts";
 import { readGivenTime } from "../../kit/times.ts";
 
 const LINE_END = 10;
@@ -167,7 +167,7 @@ class Entry {
     };
     const source = SOURCES.map(one).find((text) => text !== "");
     const context = {
-      severity: severityOf(one("PRIORITY")),
+      severity: parseSeverity(one("PRIORITY")),
       ...readGivenTime(attributes, REALTIME, this.#addressFields.get(REALTIME)),
       ...(source !== undefined && { source }),
       ...(this.#message !== undefined && { text: this.#message }),

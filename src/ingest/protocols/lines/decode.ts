@@ -6,7 +6,7 @@ import { isObject, parseExactly, withoutMark } from "../../kit/json.ts";
 import { JsonScanner } from "../../kit/json-scanner.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { beginOf, filledLinesOf, indexIn, LINE_FEED } from "../../kit/text-lines.ts";
+import { lineBeginning, readFilledLines, indexIn, LINE_FEED } from "../../kit/text-lines.ts";
 import type { TextLine } from "../../kit/text-lines.ts";
 import { readOnly, runOfValues } from "../../kit/long-json.ts";
 import { isPending } from "../../kit/steps.ts";
@@ -34,7 +34,7 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
   const body = withoutMark(given);
   if (json && (yield* isDocument(body))) return yield* decodeDocument(body, choice);
   let count = 0;
-  for (const line of filledLinesOf(body)) {
+  for (const line of readFilledLines(body)) {
     if (isPending(line)) {
       yield line;
       continue;
@@ -111,7 +111,7 @@ export function* eventOfLine(line: TextLine): Steps<ProducerEvent> {
 
 function eventOfPlain(line: TextLine): ProducerEvent {
   if (typeof line === "string") return eventOfText(line);
-  const { text, isCut } = beginOf(line);
+  const { text, isCut } = lineBeginning(line);
   return tagIfCut(isCut, eventOfText(text));
 }
 

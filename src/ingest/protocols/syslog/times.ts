@@ -1,7 +1,7 @@
-import { momentOf } from "../../../query/zone.ts";
+import { momentFromLocal } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
 import type { ProducerTime } from "../../kit/endpoint.ts";
-import { timeOf, timeOfUsual } from "../../kit/times.ts";
+import { readProducerTime, timeOfUsual } from "../../kit/times.ts";
 
 const ISO = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?:Z|([+-])(\d\d):?(\d\d))$/i;
 
@@ -10,10 +10,10 @@ export function isoTime(text: string): ProducerTime | null {
   const usual = timeOfUsual(text);
   if (usual !== null) return usual;
   const match = ISO.exec(text);
-  if (match === null) return timeOf(text);
+  if (match === null) return readProducerTime(text);
   const [, year, month, day, hour, minute, second, fraction = "", sign, zoneHour = "0", zoneMinute = "0"] = match;
   const local = utcOf(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
-  if (local === null) return timeOf(text);
+  if (local === null) return readProducerTime(text);
   const ahead_min = 60 * Number(zoneHour) + Number(zoneMinute);
   return withFraction(local - (sign === "-" ? -ahead_min : ahead_min) * 60_000, fraction);
 }
@@ -59,7 +59,7 @@ export class BsdTimes {
       const moments = (given === undefined ? this.#years(now_ms) : [Number(given)])
         .map((year) => utcOf(year, MONTHS.indexOf(month), Number(day), Number(hour), Number(minute), Number(second)))
         .filter((local) => local !== null)
-        .map((local) => (utc === undefined ? momentOf(this.#zone, local) : local));
+        .map((local) => (utc === undefined ? momentFromLocal(this.#zone, local) : local));
       const last_ms = moments.find((ms) => ms <= now_ms + AHEAD_MS) ?? moments[0];
       if (last_ms === undefined) return null;
       this.#last_ms = last_ms;

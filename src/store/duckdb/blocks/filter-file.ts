@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, rmSync, unlinkSync, write } from "node:fs";
 import { promisify } from "node:util";
 
-import { hashOf, FACTORS } from "./token-filter.ts";
+import { tokenHash, FACTORS } from "./token-filter.ts";
 import type { TokenFilter, TokenSet } from "./token-filter.ts";
 import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
@@ -73,7 +73,7 @@ export class FilterFile implements Disposable {
 
   /** Returns the filter at this place of those written. */
   filter(place: number): TokenSet {
-    return { mayHold: (token) => FACTORS.every((factor) => this.#isSet(place, hashOf(token, factor))) };
+    return { mayHold: (token) => FACTORS.every((factor) => this.#isSet(place, tokenHash(token, factor))) };
   }
 
   #isSet(place: number, hash: number): boolean {

@@ -61,7 +61,7 @@ function inlineTexts({ sql, values, types }: Statement): string | null {
  * chunk in a separate task of the thread pool.
  * @param check called with each row; may throw
  */
-export async function rowsOf(
+export async function readResultRows(
   result: DuckDBMaterializedResult,
   querying: WorkKind,
   check?: (row: Row) => void,
@@ -86,5 +86,5 @@ export async function queryRows(
   statement: Statement,
   querying: WorkKind,
 ): Promise<Row[]> {
-  return rowsOf(await runStatement(connection, statement), querying);
+  return readResultRows(await runStatement(connection, statement), querying);
 }

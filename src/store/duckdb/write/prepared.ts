@@ -5,7 +5,7 @@ import type { EventId } from "../../../events/id.ts";
 import type { PreparedEvents } from "../../store.ts";
 import { Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
-import { idsOf } from "./rows.ts";
+import { chunkEventIds } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
 import type { Blocks } from "../blocks/no-blocks.ts";
 import type { TokenList, TokenListPool } from "../blocks/token-list.ts";
@@ -66,7 +66,7 @@ export class DuckdbEvents implements PreparedEvents {
 
   /** Returns the ids, read back from the rows. Rarely needed. */
   ids(): EventId[] {
-    const ofRows = this.chunks.flatMap(idsOf).values();
+    const ofRows = this.chunks.flatMap(chunkEventIds).values();
     return Array.from({ length: this.length }, (_, index) => this.faults.get(index)?.id ?? ofRows.next().value!);
   }
 
@@ -100,7 +100,7 @@ export class DuckdbEvents implements PreparedEvents {
       rows: await this.#unwritten.pick(rows),
       tokens: this.#tokens,
     });
-    for (const id of picked.chunks.flatMap(idsOf)) picked.#noteId(id);
+    for (const id of picked.chunks.flatMap(chunkEventIds)) picked.#noteId(id);
     for (const [i, index] of indexes.entries()) {
       const fault = this.faults.get(index);
       if (fault !== undefined) picked.faults.set(i, fault);
