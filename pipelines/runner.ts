@@ -3,7 +3,6 @@ import type { Batch, Bus, PartitionLag } from "../src/bus/bus.ts";
 import type { Catalog } from "../src/catalog/catalog.ts";
 import type { OpenLines } from "../src/events/lines.ts";
 import type { Store } from "../src/store/store.ts";
-import { yieldToRequests } from "../src/scheduling/cooperative.ts";
 import { deadLetter } from "./deadletters/append.ts";
 import type { Failure, StageName } from "./deadletters/codec.ts";
 import { intoChunks } from "./decode/chunks.ts";
@@ -20,11 +19,14 @@ import type { Stages } from "./stages.ts";
 import { createStats } from "./stats.ts";
 import type { PipelineStats, StatsKeeper } from "./stats.ts";
 import { track } from "./track/track.ts";
+import type { Scheduler } from "../src/scheduling/scheduler.ts";
 
 export type PipelineOptions = {
   readonly bus: Bus;
   readonly store: Store;
   readonly catalog: Catalog;
+  /** Shares the thread with requests. */
+  readonly scheduler: Scheduler;
   readonly log: Logger;
   /** Consumer group; processes of one group share the work. */
   readonly group?: string;
@@ -236,7 +238,7 @@ async function collectWriteBatch(
     decoded += chunk.items.length;
     let items = chunk.items;
     for (const { name, change } of stages.transforms) {
-      const changed = await timed(name, stats, () => transformEach(items, change));
+      const changed = await timed(name, stats, () => transformEach(items, change, context.scheduler));
       refuse(name, changed.refused);
       items = changed.passed;
     }
@@ -285,7 +287,7 @@ async function writeToStore(writeBatch: WriteBatch, work: WriteContext, context:
   for (const { name, pendingWrite } of writeBatch.pendingWrites) {
     if (writeBatch.events === 0) return;
     // Each stage holds the thread for milliseconds; pending requests run in between.
-    await yieldToRequests();
+    await context.scheduler.yieldToRequests();
     if (name === "index" && work.turn !== null) await work.turn;
     work.retryPolicy.signal.throwIfAborted();
     const failures = await timed(name, stats, () => pendingWrite.write(work, without));

@@ -2,9 +2,9 @@ import type { BusRecord, Position } from "../src/bus/bus.ts";
 import type { Deletion } from "../src/events/deletion.ts";
 import type { StoredEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
-import { yieldToRequests } from "../src/scheduling/cooperative.ts";
 import type { Failure } from "./deadletters/codec.ts";
 import type { RetryPolicy } from "./retry.ts";
+import type { Scheduler } from "../src/scheduling/scheduler.ts";
 
 /**
  * An event that stages change in place. Copying it for each change would cause most of the garbage
@@ -86,11 +86,12 @@ export const TURN_ITEMS = 64;
 export async function transformEach(
   items: readonly Item[],
   change: Transform["change"],
+  scheduler: Scheduler,
 ): Promise<{ readonly passed: readonly Item[]; readonly refused: readonly Failure[] }> {
   const refused: Failure[] = [];
   const failed = new Set<Item>();
   for (let i = 0; i < items.length; i++) {
-    if (i % TURN_ITEMS === 0) await yieldToRequests();
+    if (i % TURN_ITEMS === 0) await scheduler.yieldToRequests();
     const item = items[i]!;
     try {
       const changing = change(item.event);

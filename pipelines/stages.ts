@@ -8,6 +8,7 @@ import type { Locate } from "./enrich/enrich.ts";
 import { createIndex } from "./index/index-events.ts";
 import { createNotify } from "./notify/publish.ts";
 import type { Transform, Writer } from "./stage.ts";
+import type { Scheduler } from "../src/scheduling/scheduler.ts";
 
 export type Stages = { readonly transforms: readonly Transform[]; readonly writers: readonly Writer[] };
 
@@ -25,6 +26,7 @@ export function createStages({
   now,
   maxEvents,
   maxBytes,
+  scheduler,
 }: {
   readonly bus: Bus;
   readonly catalog: Catalog;
@@ -36,9 +38,10 @@ export function createStages({
   readonly now?: (() => number) | undefined;
   readonly maxEvents: number;
   readonly maxBytes: number;
+  readonly scheduler: Scheduler;
 }): Stages {
   return {
-    transforms: [createEnrich({ locate }), createClassify({ catalog })],
+    transforms: [createEnrich({ locate }), createClassify({ catalog, scheduler })],
     writers: [
       createAlert({ catalog, store, maxAlerts: maxEvents, maxBytes }),
       ...(notices ? [createNotify({ catalog, bus, now })] : []),

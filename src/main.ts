@@ -14,7 +14,7 @@ import { startPipeline } from "../pipelines/runner.ts";
 import { CATALOG_POLL_MS } from "./catalog/catalog.ts";
 import { readLastAccepted } from "./bus/accepted.ts";
 import type { DeletionLog } from "./bus/deletions.ts";
-import type { Engines, Ports } from "./engines/engines.ts";
+import type { EngineParts, Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createIdSource } from "./events/id.ts";
 import type { FirstStart } from "./bootstrap.ts";
@@ -48,6 +48,7 @@ import { createOperations } from "./start/operations.ts";
 import { lineReaderBy } from "./start/plain.ts";
 import { POST_TIMES, type PostTimes, type StartOptions } from "./start/options.ts";
 import { startSessionRemoval } from "./auth/sessions/session-removal.ts";
+import { Scheduler } from "./scheduling/scheduler.ts";
 
 /** A running service: the roles and engines that its settings name. */
 export type Loggia = {
@@ -77,7 +78,11 @@ export type Loggia = {
 type Geoip = { readonly locate?: Locate };
 
 /** `accepted` returns the time of the largest id on the bus when this process started, or 0. */
-type Opened = Engines & { readonly accepted: () => Promise<number>; readonly deletions: DeletionLog };
+type Opened = Engines & {
+  readonly scheduler: Scheduler;
+  readonly accepted: () => Promise<number>;
+  readonly deletions: DeletionLog;
+};
 
 const POST_MAX_WAITING_EVENTS = 50_000;
 const MB = 1024 * 1024;
@@ -101,9 +106,10 @@ export async function startLoggia(
   const closing = new AsyncDisposableStack();
   try {
     const holds = createHolds({ log });
-    const opened = await openEngines(settings, holds, log, closing);
+    const scheduler = new Scheduler();
+    const opened = await openEngines(settings, { holds, scheduler, log }, closing);
     const accepted = readLastAccepted(opened.ports.bus);
-    const engines = { ...opened, accepted, deletions: openDeletionLog(opened, await accepted(), log) };
+    const engines = { ...opened, scheduler, accepted, deletions: openDeletionLog(opened, await accepted(), log) };
     const { ports } = engines;
     const watch = { ...startWatch(settings, engines, { holds, rateClock }, log, closing), connections };
     watch.metrics.watchWals(engines.wals);
@@ -141,20 +147,15 @@ export async function startLoggia(
 }
 
 /** Loads only the chosen engines. The others would take tens of megabytes of memory. */
-async function openEngines(
-  settings: Settings,
-  holds: Holds,
-  log: Logger,
-  closing: AsyncDisposableStack,
-): Promise<Engines> {
+async function openEngines(settings: Settings, parts: EngineParts, closing: AsyncDisposableStack): Promise<Engines> {
   switch (settings.engines.kind) {
     case "embedded": {
       const { openEmbedded } = await import("./engines/embedded.ts");
-      return await openEmbedded(settings, holds, log, closing);
+      return await openEmbedded(settings, parts, closing);
     }
     case "cluster": {
       const { openCluster } = await import("./engines/cluster.ts");
-      return await openCluster(settings, settings.engines, holds, log, closing);
+      return await openCluster(settings, settings.engines, parts, closing);
     }
     default:
       return settings.engines satisfies never;
@@ -229,7 +230,7 @@ async function listenForMonitoring(
  */
 async function startPipelines(
   settings: Settings,
-  { ports, clock, notifications: documents, reclassifications }: Engines,
+  { ports, clock, scheduler, notifications: documents, reclassifications }: Opened,
   watch: Watch,
   locating: Geoip,
   log: Logger,
@@ -247,6 +248,7 @@ async function startPipelines(
     ...ports,
     store,
     openLines: lineReaderBy(settings),
+    scheduler,
     log,
     now: clock.now,
     group: PIPELINE_GROUP,
@@ -274,6 +276,7 @@ async function startPipelines(
     takeOver_ms: isAlone ? 0 : undefined,
     isHeld: () => watch.holds.list().some(({ name }) => name === "store" || name === "catalog"),
     now: clock.now,
+    scheduler,
     log,
   });
   metrics.watchJob("reclassify", () => reclassifying.running() > 0);
@@ -304,7 +307,7 @@ type ApiWatch = Watch & {
 
 async function startApi(
   settings: Settings,
-  { ports, clock, backup, accepted, deletions, watermarks, reclassifications }: Opened,
+  { ports, clock, scheduler, backup, accepted, deletions, watermarks, reclassifications }: Opened,
   { metrics, limits, opsEndpoints, holds, connections, continuity, answerPage: givenPage, postPort }: ApiWatch,
   locating: Geoip,
   log: Logger,
@@ -318,7 +321,7 @@ async function startApi(
     closing,
   );
   const openLines = lineReaderBy(settings);
-  const parts = { now: clock.now, copy: backup, openLines, holds, continuity, locating, log, closing };
+  const parts = { now: clock.now, copy: backup, openLines, scheduler, holds, continuity, locating, log, closing };
   const operations = createOperations(ports, deletions, parts);
   const { replay, backup: copies } = operations;
   metrics.watchJob("replay", () => replay.last()?.state === "running");
@@ -332,6 +335,7 @@ async function startApi(
     catalog,
     store,
     deletions,
+    scheduler,
     log,
     readWatermark,
     operations,
@@ -341,7 +345,7 @@ async function startApi(
     limits: { ...connections.api, unread_bytes: (responseMemory_mb(settings) * MB) / 2 },
     browsers: createOriginCheck({ hosts: [...hosts, address.host], trustedProxies }),
     posting: () => ({ url: postUrl, port: postPort() ?? post.port, mail: settings.mail !== null }),
-    previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest() }),
+    previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest(), scheduler }),
     observe: metrics.http,
     onEvicted: reportEvictions("the API", log, metrics.evicted),
     answerFirst: (request, response) => answerOps(request, response) || answerPage(request, response),
@@ -353,7 +357,7 @@ async function startApi(
 
 async function startPost(
   settings: Settings,
-  { ports, clock, batches, watermarks, accepted, deletions }: Opened,
+  { ports, clock, scheduler, batches, watermarks, accepted, deletions }: Opened,
   { metrics, appends, limits, opsEndpoints, connections, postTimes }: Watch & { readonly postTimes: PostTimes },
   log: Logger,
   closing: AsyncDisposableStack,
@@ -369,12 +373,15 @@ async function startPost(
     maxQueuedEvents: POST_MAX_WAITING_EVENTS,
     maxQueuedBytes: queuedPostMemory_mb(settings) * MB,
     // On a single core, the busy-poll would take the time that the bus needs.
-    usesBusyPoll: settings.engines.kind === "embedded" && availableParallelism() > 1,
+    busyPoll: settings.engines.kind === "embedded" && availableParallelism() > 1 ? scheduler.busyPoll : undefined,
   });
   posting.follow(coalescer);
-  const idempotency = await openIdempotency({ ports, clock, batches, deletions, metrics, postTimes, log }, closing);
+  const idempotency = await openIdempotency(
+    { ports, clock, batches, deletions, metrics, postTimes, scheduler, log },
+    closing,
+  );
   const memory = createIngestMemory();
-  const shared = { catalog, coalescer, idempotency, clock, ...limits, memory, log };
+  const shared = { catalog, coalescer, idempotency, clock, ...limits, memory, scheduler, log };
   const server = createPostListener({
     ...shared,
     limits: settings.limits,

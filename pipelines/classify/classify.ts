@@ -1,10 +1,10 @@
 import type { Catalog, ClassFilter } from "../../src/catalog/catalog.ts";
 import type { LogKey } from "../../src/events/event.ts";
-import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import type { Classifiable } from "../../src/store/store.ts";
 import type { Transform } from "../stage.ts";
 import { classByLoop } from "./loop.ts";
 import { Matchers } from "./matchers.ts";
+import type { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 type Filters = Pick<Catalog, "log" | "classFilters" | "ownerOf">;
 
@@ -12,8 +12,8 @@ type Filters = Pick<Catalog, "log" | "classFilters" | "ownerOf">;
  * Gives an event the class of the heaviest matching filter of its log. An event of a log that the
  * catalog does not know gets no class and continues: it was accepted, so it is kept.
  */
-export function createClassify({ catalog }: { readonly catalog: Filters }): Transform {
-  const classOf = createClassifier(catalog);
+export function createClassify(options: { readonly catalog: Filters; readonly scheduler: Scheduler }): Transform {
+  const classOf = createClassifier(options.catalog, options.scheduler);
   return {
     name: "classify",
     change: (event) => {
@@ -31,7 +31,8 @@ export function createClassify({ catalog }: { readonly catalog: Filters }): Tran
  */
 export function createClassifier(
   catalog: Filters,
-  matchers = new Matchers(),
+  { yieldToRequests }: Pick<Scheduler, "yieldToRequests">,
+  matchers = new Matchers({ pause: yieldToRequests }),
 ): (event: Classifiable) => string | null | Promise<string | null> {
   const withoutMatcher = async (event: Classifiable, filters: readonly ClassFilter[]): Promise<string | null> => {
     matchers.missed({ log: event.log, owner: ownerOf(event.log), filters });

@@ -1,6 +1,5 @@
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import type { LogKey } from "../../src/events/event.ts";
-import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import { matcherInSteps } from "./matcher.ts";
 import { MatcherCache } from "./matcher-cache.ts";
 import type { CacheSizes } from "./matcher-cache.ts";
@@ -52,10 +51,7 @@ export class Matchers {
   #building: Promise<void> | null = null;
 
   /** @param options.pause called and awaited between two steps */
-  constructor({
-    maxSize = MAX_SIZE,
-    pause = yieldToRequests,
-  }: { readonly maxSize?: CacheSizes; readonly pause?: () => Promise<void> } = {}) {
+  constructor({ maxSize = MAX_SIZE, pause }: { readonly maxSize?: CacheSizes; readonly pause: () => Promise<void> }) {
     this.#cache = new MatcherCache(maxSize);
     this.#pause = pause;
   }

@@ -3,11 +3,11 @@ import { scanLines } from "../../src/events/line-scanner.ts";
 import type { OpenLines } from "../../src/events/lines.ts";
 import { RecordReader } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
-import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import { DELETION_BYTES, eventSize_bytes, visitSize_bytes } from "../chunk.ts";
 import type { Failure } from "../deadletters/codec.ts";
 import { TURN_ITEMS } from "../stage.ts";
 import type { DeletionItem, Item, VisitItem } from "../stage.ts";
+import type { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 /**
  * Number of lines decoded at a time: few enough that no event survives the next collection of the
@@ -31,6 +31,7 @@ export type ChunkOptions = {
   readonly maxBytes: number;
   /** Reader of the lines of records. Default: `scanLines` */
   readonly openLines?: OpenLines;
+  readonly scheduler: Scheduler;
 };
 
 /**
@@ -40,7 +41,7 @@ export type ChunkOptions = {
  */
 export async function* intoChunks(
   records: readonly BusRecord[],
-  { maxEvents, maxBytes, openLines = scanLines }: ChunkOptions,
+  { maxEvents, maxBytes, openLines = scanLines, scheduler }: ChunkOptions,
 ): AsyncGenerator<Chunk, void> {
   let chunk = emptyChunk();
   /** Number of lines in this chunk. */
@@ -60,7 +61,7 @@ export async function* intoChunks(
       since += 1;
       if (since > TURN_ITEMS) {
         since = 0;
-        await yieldToRequests();
+        await scheduler.yieldToRequests();
       }
       const line = reader.next();
       const size = size_bytes(line);

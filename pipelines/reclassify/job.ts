@@ -6,13 +6,13 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { LoggiaError } from "../../src/errors.ts";
 import type { LogKey } from "../../src/events/event.ts";
 import type { SerialQueue } from "../../src/scheduling/serial-queue.ts";
-import { yieldToRequests } from "../../src/scheduling/cooperative.ts";
 import type { Condition } from "../../src/query/plan.ts";
 import type { Classifiable, Reclassified, Store } from "../../src/store/store.ts";
 import { createClassifier } from "../classify/classify.ts";
 import { ClaimLost } from "./claim.ts";
 import type { Claim } from "./claim.ts";
 import { fingerprintFilters } from "./fingerprint.ts";
+import type { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 export type ReclassificationOptions = {
   readonly store: Pick<Store, "reclassify" | "list" | "refresh">;
@@ -25,6 +25,7 @@ export type ReclassificationOptions = {
   /** Whether the store or the catalog awaits an operator's decision. Nothing changes meanwhile. */
   readonly isHeld: () => boolean;
   readonly now: () => number;
+  readonly scheduler: Scheduler;
   readonly log: Logger;
 };
 
@@ -93,7 +94,7 @@ class ReclassificationJob {
   constructor(options: JobOptions) {
     this.#options = options;
     this.#key = options.claim.record.log;
-    this.#classOf = createClassifier(options.catalog);
+    this.#classOf = createClassifier(options.catalog, options.scheduler);
   }
 
   async run(): Promise<void> {
@@ -188,7 +189,7 @@ class ReclassificationJob {
   async #classesOf(events: readonly Classifiable[]): Promise<(string | null)[]> {
     const classes: (string | null)[] = [];
     for (const event of events) {
-      if (classes.length % EVENTS_A_TURN === EVENTS_A_TURN - 1) await yieldToRequests();
+      if (classes.length % EVENTS_A_TURN === EVENTS_A_TURN - 1) await this.#options.scheduler.yieldToRequests();
       classes.push(await this.#classOf(event));
     }
     return classes;
@@ -200,7 +201,8 @@ class ReclassificationJob {
     await catalog.refresh();
     if (catalog.log(this.#key) === null) throw new LogDeleted();
     const filters = catalog.classFilters(this.#key);
-    if (this.#cached?.filters !== filters) this.#cached = { filters, fingerprint: await fingerprintFilters(filters) };
+    if (this.#cached?.filters !== filters)
+      this.#cached = { filters, fingerprint: await fingerprintFilters(filters, this.#options.scheduler) };
     return this.#cached.fingerprint;
   }
 

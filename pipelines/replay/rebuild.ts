@@ -24,7 +24,7 @@ export async function rebuild(options: RebuildOptions): Promise<ReplayProgress> 
   let read = NOTHING_READ;
   let built: RebuildProgress | null = null;
   const report = (): void => options.report?.({ ...read, rebuild: built });
-  const classOf = createClassifier(catalog);
+  const classOf = createClassifier(catalog, options.scheduler);
   // Picks up filters just changed through another process.
   await catalog.refresh();
   built = await store.rebuild({

@@ -9,12 +9,14 @@ import type { Store } from "../../src/store/store.ts";
 import type { Locate } from "../enrich/enrich.ts";
 import { withRetentionFilter } from "../retention/filter.ts";
 import { startPipeline } from "../runner.ts";
+import type { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 export type ReplayOptions = {
   readonly bus: Bus;
   readonly store: Store;
   readonly catalog: Catalog;
   readonly log: Logger;
+  readonly scheduler: Scheduler;
   /** Trusted clock, by which events expire. */
   readonly now: () => number;
   /** As in the pipeline's options. */

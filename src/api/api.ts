@@ -24,11 +24,14 @@ import { mountRoute } from "./define-route.ts";
 import { apiEndpoints } from "./endpoints.ts";
 import type { ReadWatermark } from "./read-watermark.ts";
 import { createTailBudget } from "./tail.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 export type ApiOptions = {
   readonly catalog: Catalog;
   readonly store: Store;
   readonly deletions: DeletionLog;
+  /** Shares the thread with background work. */
+  readonly scheduler: Scheduler;
   readonly log: Logger;
   /** Current time in milliseconds since the Unix epoch, for NOW and TODAY in queries. */
   readonly now?: () => number;
@@ -57,7 +60,11 @@ const BODY = Object.freeze({ limit_bytes: 64 * 1024, deadline_ms: 10_000 });
 
 /** Returns all routes of the API. */
 export function apiRoutes(parts: Omit<Context, "attributes" | "body" | "tails">): Route[] {
-  const own = { attributes: new AttributeHints(parts.store), tails: createTailBudget(), body: BODY };
+  const own = {
+    attributes: new AttributeHints(parts.store, { querying: parts.scheduler.querying }),
+    tails: createTailBudget(),
+    body: { ...BODY, scheduler: parts.scheduler },
+  };
   const context: Context = { ...parts, ...own };
   return apiEndpoints().map((endpoint) => mountRoute(context, endpoint));
 }
@@ -68,6 +75,7 @@ export function createApi(options: ApiOptions): HttpServer {
     catalog,
     store,
     deletions,
+    scheduler,
     log,
     now = Date.now,
     limits = DEFAULT_CONNECTION_LIMITS,
@@ -88,6 +96,7 @@ export function createApi(options: ApiOptions): HttpServer {
       catalog,
       store,
       deletions,
+      scheduler,
       log,
       now,
       limiter,
@@ -100,6 +109,7 @@ export function createApi(options: ApiOptions): HttpServer {
       reclassifications,
     }),
     log,
+    scheduler,
     limits,
     listener: LISTENERS.api,
     observe,

@@ -4,6 +4,7 @@ import { attributeHint, HINT_EDITS } from "../query/hints.ts";
 import { isAttribute } from "../query/plan.ts";
 import type { AttributeField, ListPlan, Plan } from "../query/plan.ts";
 import { Yielder } from "../scheduling/yielding.ts";
+import type { WorkKind } from "../scheduling/yielding.ts";
 import { MAX_LISTED_ATTRIBUTES } from "../store/store.ts";
 import type { Store } from "../store/store.ts";
 import { NameCache } from "./name-cache.ts";
@@ -33,6 +34,7 @@ const HINT_WAIT_MS = 5_000;
 type Suggested = { readonly names: readonly string[]; readonly until_ms: number };
 
 export type AttributeHintOptions = {
+  readonly querying: WorkKind;
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
   /** Longest time that an answer waits for its hints. 5 s by default. */
@@ -45,6 +47,7 @@ export type AttributeHintOptions = {
  */
 export class AttributeHints {
   readonly #store: Pick<Store, "attributeNames" | "rows">;
+  readonly #querying: WorkKind;
   readonly #now: () => number;
   readonly #wait_ms: number;
   /** Names that an event has, by log. */
@@ -52,9 +55,10 @@ export class AttributeHints {
   readonly #suggested = new NameCache<Suggested>(MAX_SUGGESTED_LENGTH);
   readonly #reading = new Map<LogKey, Promise<readonly string[]>>();
 
-  constructor(store: Pick<Store, "attributeNames" | "rows">, options: AttributeHintOptions = {}) {
-    const { now = () => performance.now(), wait_ms = HINT_WAIT_MS } = options;
+  constructor(store: Pick<Store, "attributeNames" | "rows">, options: AttributeHintOptions) {
+    const { now = () => performance.now(), wait_ms = HINT_WAIT_MS, querying } = options;
     this.#store = store;
+    this.#querying = querying;
     this.#now = now;
     this.#wait_ms = wait_ms;
   }
@@ -89,7 +93,7 @@ export class AttributeHints {
     if (missing.length === 0) return [];
     const suggested = await memory.during(NAMES_BYTES, () => this.#namesOf(logs)).catch(() => []);
     const hints: string[] = [];
-    for (const name of missing) hints.push(attributeHint(name, await nearestYielding(name, suggested)));
+    for (const name of missing) hints.push(attributeHint(name, await nearestYielding(name, suggested, this.#querying)));
     return hints;
   }
 
@@ -137,8 +141,8 @@ function lengthOf(names: Iterable<string>): number {
   return length;
 }
 
-async function nearestYielding(name: string, names: readonly string[]): Promise<string | null> {
-  const yielder = new Yielder();
+async function nearestYielding(name: string, names: readonly string[], querying: WorkKind): Promise<string | null> {
+  const yielder = new Yielder(querying);
   let found: string | null = null;
   for (let from = 0; from < names.length; from += COMPARED_AT_ONCE) {
     if (yielder.isDue) await yielder.turn();

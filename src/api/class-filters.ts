@@ -20,12 +20,12 @@ export const CLASS_FILTER_ROUTES = [
     id: "listAllClassFilters",
     summary: "List the class filters of all logs that the caller may read",
     answers: { 200: { what: "The logs with their class filters", schema: ClassFiltersOfLogs } },
-    async handle({ catalog }, { access, memory, format, request }) {
+    async handle({ catalog }, { access, memory, format, request, scheduler }) {
       const logs = access.map(({ key }) => ({ key, filters: catalog.classFilters(key) }));
       const count = logs.reduce((sum, { filters }) => sum + filters.length, 0);
       await memory.take(sizeOfFilters(logs.length + count, format));
       const isWanted = () => !request.socket.destroyed;
-      return { status: 200, body: await writeNested(format, listClassFiltersOfLogs(logs), isWanted) };
+      return { status: 200, body: await writeNested(format, listClassFiltersOfLogs(logs), isWanted, scheduler) };
     },
   }),
   defineRoute({
@@ -56,11 +56,14 @@ export const CLASS_FILTER_ROUTES = [
 
 /** Returns the class filters of one log as a response. */
 export async function writeClassFilters(
-  { memory, format, request }: ApiCall,
+  { memory, format, request, scheduler }: ApiCall,
   filters: readonly ClassFilter[],
 ): Promise<Reply> {
   await memory.take(sizeOfFilters(filters.length + 1, format));
-  return { status: 200, body: await writeLong(format, listClassFilters(filters), () => !request.socket.destroyed) };
+  return {
+    status: 200,
+    body: await writeLong(format, listClassFilters(filters), () => !request.socket.destroyed, scheduler),
+  };
 }
 
 /** @throws LoggiaError `class_filter_not_found` */

@@ -18,6 +18,7 @@ import type { Store } from "../store/store.ts";
 import type { ReadWatermark } from "./read-watermark.ts";
 import type { AttributeHints } from "./attribute-hints.ts";
 import type { ResponseMemory } from "./response-memory.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 /** Address for producers: `url`, or if it is null, `port` on the host that serves the API. */
 export type PostingAddress = {
@@ -37,6 +38,7 @@ export type Context = {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
   readonly body: BodyOptions;
+  readonly scheduler: Scheduler;
   /** End of lists with `sinceid`; null if all that is visible is complete, as in one process. */
   readonly readWatermark: ReadWatermark | null;
   readonly limiter: RateLimiter;

@@ -31,12 +31,12 @@ export const FIELDS_ROUTE = defineRoute({
       headers: ["X-Loggia-Hint"],
     },
   },
-  async handle({ store }, { access: log, query, memory, format, request }) {
+  async handle({ store }, { access: log, query, memory, format, request, scheduler }) {
     const question = { log: log.key, ...readRange(query), prefix: readPrefix(query), values: readValues(query) };
     await memory.take(estimateFieldsSize(question));
     const { fields, ...leftOut } = await store.fields(question);
     memory.resize(sizeOfFields(fields, format));
-    const body = await writeLong(format, showFields(fields), () => !request.socket.destroyed);
+    const body = await writeLong(format, showFields(fields), () => !request.socket.destroyed, scheduler);
     return withHints({ status: 200, body }, fieldsHints(leftOut));
   },
 });

@@ -59,13 +59,13 @@ export const QUERY_ROUTE = defineRoute({
 
 /** Writes the groups here, so that a long list counts as a running query until it is written. */
 async function runGroups(context: Context, question: PlannedGroups, call: ApiCall): Promise<Reply> {
-  const { request, format, memory } = call;
+  const { request, format, memory, scheduler } = call;
   await memory.take(estimateGroupsSize(question));
   const hinting = context.attributes.hints(question.plan, memory);
-  const found = await answerGroups(context.store, question);
+  const found = await answerGroups(context.store, question, scheduler.querying);
   memory.resize(sizeOfGroups(found, format));
   const groups = showGroups(found, question);
-  const reply = { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed) };
+  const reply = { status: 200, body: await writeLong(format, groups, () => !request.socket.destroyed, scheduler) };
   const hints = [...(await hinting), ...(found.length > 0 ? [] : await classHints(context, question.plan))];
   return withHints(reply, hints);
 }

@@ -13,7 +13,7 @@ import { badParameter } from "../query/parameters.ts";
 import { parseQuery } from "../query/parser.ts";
 import { EVERYTHING } from "../query/plan.ts";
 import type { Condition, EventColumn, ListPlan } from "../query/plan.ts";
-import { writeYielding } from "../scheduling/yielding.ts";
+import { writeYielding, Yielder } from "../scheduling/yielding.ts";
 import { planQuery } from "../query/planner.ts";
 import { parseZone } from "../query/zone.ts";
 import { quotaOwnerOfCaller } from "../auth/requests/authenticate.ts";
@@ -95,7 +95,7 @@ export const TAIL_ROUTE = defineRoute({
 type Start = { readonly kind: "last"; readonly count: number } | { readonly kind: "after"; readonly id: EventId };
 
 function streamed(
-  { store }: Pick<Context, "store">,
+  { store, scheduler }: Pick<Context, "store" | "scheduler">,
   tail: Tail,
   { format, start, first }: { readonly format: TailFormat; readonly start: Start; readonly first: readonly EventRow[] },
 ): Streamed {
@@ -111,7 +111,11 @@ function streamed(
         if (rows.length > 0) {
           const annotations = await store.annotations(rows.map(({ id }) => id));
           written_ms = performance.now();
-          yield* writeYielding(rows, (row) => format.event(row, annotations.get(row.id)));
+          yield* writeYielding(
+            rows,
+            (row) => format.event(row, annotations.get(row.id)),
+            new Yielder(scheduler.querying),
+          );
           const skipped = performance.now() - written_ms > SLOW_MS ? await tail.skipToNewest() : 0;
           if (skipped > 0) yield format.skipped(skipped);
         } else if (performance.now() - written_ms >= COMMENT_MS) {

@@ -20,7 +20,7 @@ export type EventPage = {
  * must be taken; it then counts the events and what is held of their output.
  */
 export async function writeEvents(
-  { memory, format, request }: ApiCall,
+  { memory, format, request, scheduler }: ApiCall,
   { rows, annotations, shape }: EventPage,
 ): Promise<Reply["body"]> {
   const rows_bytes = sizeOfEvents(rows, annotations);
@@ -29,6 +29,7 @@ export async function writeEvents(
   memory.resize(expected_bytes);
   return await writeLarge(format, listEvents(rows, annotations, shape), {
     isWanted: () => !request.socket.destroyed,
+    scheduler,
     hold: (size_bytes) => memory.resize(Math.max(expected_bytes, rows_bytes + size_bytes)),
   });
 }

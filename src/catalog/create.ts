@@ -21,6 +21,7 @@ import { createSessionStore } from "./session-store.ts";
 import { createSnapshot } from "./snapshot.ts";
 import { createStartTicket } from "../auth/sessions/start-ticket.ts";
 import { createWriter } from "./writer.ts";
+import { Scheduler } from "../scheduling/scheduler.ts";
 
 /**
  * Creates the catalog over a document store. It owns the store from then on and disposes it. The
@@ -31,6 +32,7 @@ import { createWriter } from "./writer.ts";
  * @param options.now trusted clock: times attempts and the end of sessions
  * @param options.isAlone whether no other process serves sessions; then changes of sessions that
  * cannot be stored are kept in memory (false)
+ * @param options.scheduler shares the thread with requests (one of its own)
  * @throws LoggiaError `store_unavailable` if the store cannot be read
  */
 export async function createCatalog(options: {
@@ -40,11 +42,12 @@ export async function createCatalog(options: {
   limits?: AccountLimits;
   now?: () => number;
   isAlone?: boolean;
+  scheduler?: Scheduler;
 }): Promise<Catalog> {
   const { documents, log, poll_ms = CATALOG_POLL_MS, limits = DEFAULT_ACCOUNT_LIMITS } = options;
-  const { now = () => Date.now(), isAlone = false } = options;
+  const { now = () => Date.now(), isAlone = false, scheduler = new Scheduler() } = options;
   const snapshot = createSnapshot();
-  const follower = await createFollower({ documents, snapshot, log, poll_ms });
+  const follower = await createFollower({ documents, snapshot, log, poll_ms, scheduler });
   const { refresh, refreshThrottled } = follower;
   const writer = createWriter({ documents, snapshot, refresh });
   const quotas = createQuotas({ snapshot, writer, limits, now });

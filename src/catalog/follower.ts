@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
-import { yieldToRequests } from "../scheduling/cooperative.ts";
 import type { Cursor, Documents } from "./documents/documents.ts";
 import type { Snapshot } from "./snapshot.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 /** Minimum time between reads caused by unknown secrets, in milliseconds, however many arrive. */
 const THROTTLE_MS = 200;
@@ -34,8 +34,9 @@ export async function createFollower(options: {
   snapshot: Snapshot;
   log: Logger;
   poll_ms: number;
+  scheduler: Scheduler;
 }): Promise<Follower> {
-  const { documents, snapshot, log, poll_ms } = options;
+  const { documents, snapshot, log, poll_ms, scheduler } = options;
   let cursor: Cursor | null = null;
   let read_ms = performance.now();
   let failing = false;
@@ -48,7 +49,7 @@ export async function createFollower(options: {
     const began_ms = performance.now();
     const changes = await documents.changes(cursor);
     for (const [i, document] of changes.documents.entries()) {
-      if (i % STEP_DOCUMENTS === STEP_DOCUMENTS - 1) await yieldToRequests();
+      if (i % STEP_DOCUMENTS === STEP_DOCUMENTS - 1) await scheduler.yieldToRequests();
       snapshot.apply(document);
     }
     cursor = changes.cursor;

@@ -8,6 +8,7 @@ import { AnswerSerializer, parsed } from "./long-answer.ts";
 import { NodeMonitor } from "./node-monitor.ts";
 import { SearchSeats } from "./search-seats.ts";
 import { type ApiMajor, headersOfApi, isRefusedApi, readVersion } from "./version.ts";
+import { Scheduler } from "../scheduling/scheduler.ts";
 
 export type ElasticsearchOptions = {
   /** Base addresses, `http(s)://host:port`, of nodes of one cluster. */
@@ -19,6 +20,8 @@ export type ElasticsearchOptions = {
   readonly unresponsiveAfter_ms?: number;
   /** Timeout of a request. 30 s by default. */
   readonly requestTimeout_ms?: number;
+  /** Shares the thread with requests. Default: a scheduler of its own */
+  readonly scheduler?: Scheduler;
   readonly log: Logger;
 };
 
@@ -35,7 +38,8 @@ const UNRESPONSIVE_MS = 2000;
  * The first request asks for the cluster's version, and all are written for the API of that.
  */
 export function createElasticsearchClient(options: ElasticsearchOptions): Client {
-  const { nodes, auth, ca, log } = options;
+  const { nodes, auth, ca, log, scheduler = new Scheduler() } = options;
+  const { querying } = scheduler;
   const { unresponsiveAfter_ms = UNRESPONSIVE_MS, requestTimeout_ms = REQUEST_TIMEOUT_MS } = options;
   const client = new Client({
     nodes: [...nodes],
@@ -65,7 +69,7 @@ export function createElasticsearchClient(options: ElasticsearchOptions): Client
       const answer = SEARCH.test(params.path)
         ? await seats.run((most) => send(withAtMost(params, most), timed), signal)
         : await send(params, timed);
-      return await parsed(answer, throwIfAborted);
+      return await parsed(answer, querying, throwIfAborted);
     } catch (error) {
       if (!(error instanceof errors.RequestAbortedError)) throw error;
       if (timed?.signal?.aborted !== true) nodeMonitor.requireResponsiveNode();

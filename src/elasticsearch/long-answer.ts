@@ -1,6 +1,7 @@
 import { errors, Serializer } from "@elastic/elasticsearch";
 
 import { Yielder } from "../scheduling/yielding.ts";
+import type { WorkKind } from "../scheduling/yielding.ts";
 
 /** Length of JSON that is parsed at once, which takes about a millisecond. */
 const AT_ONCE_LENGTH = 128 * 1024;
@@ -30,10 +31,12 @@ export class AnswerSerializer extends Serializer {
  * @param check called between steps; throws if the answer is no longer wanted
  * @throws DeserializationError if the answer is not JSON
  */
-export async function parsed(answer: unknown, check: () => void): Promise<unknown> {
-  if (answer instanceof LongAnswer) return parseInSteps(answer.json, check);
+export async function parsed(answer: unknown, querying: WorkKind, check: () => void): Promise<unknown> {
+  if (answer instanceof LongAnswer) return parseInSteps(answer.json, querying, check);
   const { body } = (answer ?? {}) as { readonly body?: unknown };
-  return body instanceof LongAnswer ? { ...(answer as object), body: await parseInSteps(body.json, check) } : answer;
+  return body instanceof LongAnswer
+    ? { ...(answer as object), body: await parseInSteps(body.json, querying, check) }
+    : answer;
 }
 
 /**
@@ -41,9 +44,9 @@ export async function parsed(answer: unknown, check: () => void): Promise<unknow
  * @param check called between steps; throws if the value is no longer wanted
  * @throws DeserializationError
  */
-export async function parseInSteps(json: string, check: () => void = () => {}): Promise<unknown> {
+export async function parseInSteps(json: string, querying: WorkKind, check: () => void = () => {}): Promise<unknown> {
   try {
-    return await new StepwiseParser(json, new Yielder(check)).parse();
+    return await new StepwiseParser(json, new Yielder(querying, check)).parse();
   } catch (error) {
     if (error instanceof SyntaxError) throw new errors.DeserializationError(error.message, json);
     throw error;

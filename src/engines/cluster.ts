@@ -1,5 +1,3 @@
-import type { Logger } from "pino";
-
 import { openKafkaBus } from "../bus/kafka/kafka.ts";
 import { openClock } from "../clock/persistent-clock.ts";
 import { sharedMarks } from "../clock/marks.ts";
@@ -8,24 +6,22 @@ import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.t
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
 import { readClusterTime } from "../elasticsearch/time.ts";
 import { quotaOwner } from "../ratelimit/quota-owner.ts";
-import type { Holds } from "../monitoring/holds.ts";
 import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
 import type { Settings } from "../settings.ts";
 import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
 import { CLOCK, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS, WATERMARKS } from "./engines.ts";
-import type { Engines } from "./engines.ts";
+import type { EngineParts, Engines } from "./engines.ts";
 
 /** Opens Kafka and Elasticsearch. @throws LoggiaError that names the one that can't be reached */
 export async function openCluster(
   settings: Settings,
   { kafka, elasticsearch }: Extract<Settings["engines"], { kind: "cluster" }>,
-  holds: Holds,
-  log: Logger,
+  { holds, scheduler, log }: EngineParts,
   closing: AsyncDisposableStack,
 ): Promise<Engines> {
   const { namespace } = settings;
-  const client = createElasticsearchClient({ ...elasticsearch, log });
+  const client = createElasticsearchClient({ ...elasticsearch, scheduler, log });
   closing.defer(() => client.close());
   const lost = (index: string): void =>
     log.error({ index }, "an index was lost and is recreated: the state that the service stored in it is gone");
@@ -37,7 +33,7 @@ export async function openCluster(
   );
   const documents = await openElasticsearchDocuments({ client, namespace, replicas });
   const catalog = closing.use(
-    await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.trusted }),
+    await createCatalog({ documents, log, limits: settings.accountLimits, now: clock.trusted, scheduler }),
   );
   const markDocuments = closing.use(await open(MARKS));
   const marks = marksInDocument(markDocuments, documents);
@@ -45,6 +41,7 @@ export async function openCluster(
     await openElasticsearchStore({
       client,
       namespace,
+      scheduler,
       log,
       shards,
       replicas,

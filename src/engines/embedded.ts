@@ -1,5 +1,4 @@
 import { join, resolve } from "node:path";
-import type { Logger } from "pino";
 
 import { openSqliteBus } from "../bus/sqlite/sqlite.ts";
 import { openClock } from "../clock/persistent-clock.ts";
@@ -7,17 +6,15 @@ import { fileMarks } from "../clock/marks.ts";
 import { createCatalog } from "../catalog/create.ts";
 import { openSqliteDocuments } from "../catalog/documents/sqlite.ts";
 import { StartError } from "../errors.ts";
-import type { Holds } from "../monitoring/holds.ts";
 import { backup, STORE_FILE } from "../operations/backup.ts";
 import { decisionsInFile } from "../operations/decisions.ts";
 import { BUS_FILE, makeFolders } from "../operations/files.ts";
 import { marksInFile } from "../operations/marks-file.ts";
 import { refuseIncompleteRestore } from "../operations/restore.ts";
-import { yieldToRequests } from "../scheduling/cooperative.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
 import { BATCHES, CLOCK, DECISIONS, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS } from "./engines.ts";
-import type { Engines } from "./engines.ts";
+import type { EngineParts, Engines } from "./engines.ts";
 import { lowerHelperPriority } from "./priority.ts";
 
 /**
@@ -26,8 +23,7 @@ import { lowerHelperPriority } from "./priority.ts";
  */
 export async function openEmbedded(
   settings: Settings,
-  holds: Holds,
-  log: Logger,
+  { holds, scheduler, log }: EngineParts,
   closing: AsyncDisposableStack,
 ): Promise<Engines> {
   const folder = makeFolder(settings.data);
@@ -36,6 +32,7 @@ export async function openEmbedded(
   const bus = closing.use(
     await openSqliteBus({
       file: join(folder, BUS_FILE),
+      scheduler,
       clock,
       log,
       keep_ms: settings.busKeep.time_ms,
@@ -45,7 +42,11 @@ export async function openEmbedded(
   );
   // Yields between changes of the catalog: a fast series of changes must not delay posts, which run
   // on the same thread.
-  const catalogDocuments = await openSqliteDocuments({ file: join(folder, "catalog.sqlite"), pause: yieldToRequests });
+  const catalogDocuments = await openSqliteDocuments({
+    file: join(folder, "catalog.sqlite"),
+    pause: scheduler.yieldToRequests,
+    scheduler,
+  });
   const catalog = closing.use(
     await createCatalog({
       documents: catalogDocuments,
@@ -53,11 +54,13 @@ export async function openEmbedded(
       limits: settings.accountLimits,
       now: clock.trusted,
       isAlone: true,
+      scheduler,
     }),
   );
   const store = closing.use(
     await openDuckdbStore({
       file: join(folder, STORE_FILE),
+      scheduler,
       log,
       memoryLimit_mb: settings.memory.store_mb,
       filterLimit_mb: settings.memory.filters_mb,
@@ -66,7 +69,7 @@ export async function openEmbedded(
     }),
   );
   lowerHelperPriority(log);
-  const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name });
+  const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name, scheduler });
   const notifications = mailsHere(settings) ? await open(NOTIFICATIONS) : null;
   const reclassifications = closing.use(await open(RECLASSIFICATIONS));
   const documents = ["catalog.sqlite", `${NOTIFICATIONS}.sqlite`, `${BATCHES}.sqlite`];

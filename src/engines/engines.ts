@@ -1,14 +1,21 @@
+import type { Logger } from "pino";
+
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Documents } from "../catalog/documents/documents.ts";
 import type { PersistentClock } from "../clock/persistent-clock.ts";
+import type { Holds } from "../monitoring/holds.ts";
 import type { MarksFile } from "../operations/marks.ts";
 import type { Decisions } from "../operations/decisions.ts";
 import type { BackupProgress } from "../operations/operations.ts";
 import type { Settings } from "../settings.ts";
 import type { Store } from "../store/store.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 export type Ports = { readonly bus: Bus; readonly store: Store; readonly catalog: Catalog };
+
+/** What the engines of a process share with its roles. */
+export type EngineParts = { readonly holds: Holds; readonly scheduler: Scheduler; readonly log: Logger };
 
 /** The engines and stored state of a process. */
 export type Engines = {

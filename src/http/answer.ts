@@ -3,7 +3,6 @@ import type { Logger } from "pino";
 
 import type { Reservation } from "../ratelimit/budget.ts";
 import type { RateLimiter } from "../ratelimit/rate-limiter.ts";
-import { noteRequest } from "../scheduling/cooperative.ts";
 import { hasBody } from "./body.ts";
 import { compress } from "./compress.ts";
 import { toFailure } from "./errors.ts";
@@ -18,6 +17,7 @@ import { requireHost } from "./malformed.ts";
 import { sendStreamed } from "./streamed.ts";
 import { goneSignal, whenClosed } from "./when-closed.ts";
 import type { EncodedBody } from "./streamed-list.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 export type Exchange = {
   readonly request: IncomingMessage;
@@ -29,6 +29,7 @@ export type Exchange = {
   readonly handle: Handler;
   readonly log: Logger;
   readonly failures: Pick<FailureLog, "note">;
+  readonly scheduler: Scheduler;
   readonly observe: Observer | undefined;
   readonly limiter: Pick<RateLimiter, "enter">;
   /** Whether a refused request may be answered with a challenge for HTTP Basic. */
@@ -39,8 +40,8 @@ export type Exchange = {
 
 /** Handles a request and sends its response, or an error response. Never rejects. */
 export async function answer(exchange: Exchange): Promise<void> {
-  noteRequest();
-  const { request, response, route, observe } = exchange;
+  const { request, response, route, scheduler, observe } = exchange;
+  scheduler.noteRequest();
   const start = performance.now();
   let format = JSON_FORMAT;
   let reply: Reply;
@@ -52,7 +53,7 @@ export async function answer(exchange: Exchange): Promise<void> {
     const address = exchange.limiter.enter(request);
     closeWhenBrowserEnds(request);
     const gone = goneSignal(response);
-    const call = { request, address, params, path: url.pathname, query, format, log, gone };
+    const call = { scheduler, request, address, params, path: url.pathname, query, format, log, gone };
     reply = await exchange.handle(call);
     if (reply.memory !== undefined) reply = encodeWithin(reply, reply.memory, format, response);
   } catch (error) {

@@ -7,12 +7,14 @@ import type { BodyShare } from "./body-budget.ts";
 import { collect } from "./collect.ts";
 import type { CollectOptions } from "./collect.ts";
 import { unpack } from "./unpack.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 export type BodyOptions = {
   /** Largest body accepted, both compressed and decompressed. */
   readonly limit_bytes: number;
   /** Longest time the whole body may take to arrive. */
   readonly deadline_ms: number;
+  readonly scheduler: Scheduler;
   /** Whether `Content-Encoding: gzip` is accepted. */
   readonly gzip?: boolean;
   /** Memory of the body. Default: it is not counted */
@@ -61,7 +63,7 @@ export async function receiveBody(request: IncomingMessage, options: BodyOptions
 }
 
 /** How the body of a request is received. */
-export type ReceiveOptions = Pick<BodyOptions, "limit_bytes" | "deadline_ms" | "share" | "gone"> &
+export type ReceiveOptions = Pick<BodyOptions, "limit_bytes" | "deadline_ms" | "scheduler" | "share" | "gone"> &
   Pick<CollectOptions, "least_bytes_s">;
 
 /**
@@ -71,7 +73,7 @@ export type ReceiveOptions = Pick<BodyOptions, "limit_bytes" | "deadline_ms" | "
  *   `overloaded` (no memory)
  */
 export async function receiveSent(request: IncomingMessage, options: ReceiveOptions): Promise<Buffer> {
-  const { limit_bytes, share, gone } = options;
+  const { limit_bytes, scheduler, share, gone } = options;
   const announced_bytes = announcedSize(request);
   if (announced_bytes > limit_bytes * DISCARD_FACTOR) throw tooLarge(limit_bytes);
   if (!hasBody(request)) return NOTHING;
@@ -80,7 +82,7 @@ export async function receiveSent(request: IncomingMessage, options: ReceiveOpti
   const sent = (await receiveAtOnce(request)) ?? (await receive(request, options));
   if (sent.length > limit_bytes) throw tooLarge(limit_bytes);
   if (share !== undefined && sent.length > share.held_bytes) await share.hold(sent.length, gone);
-  if (needsOwnTurn(sent.length)) await ownTurn();
+  if (needsOwnTurn(sent.length)) await ownTurn(scheduler.decoding);
   return sent;
 }
 

@@ -5,9 +5,12 @@ import type { Reservation } from "../ratelimit/budget.ts";
 import type { Body, Format } from "./formats.ts";
 import type { Streamed } from "./streamed.ts";
 import type { EncodedBody } from "./streamed-list.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 /** A request as the handler of its route receives it. */
 export type Call = {
+  /** Shares the thread with background work. */
+  readonly scheduler: Scheduler;
   readonly request: IncomingMessage;
   /** Client address, as rate limits use it. */
   readonly address: string;

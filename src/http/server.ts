@@ -18,6 +18,7 @@ import type { ConnectionLimits } from "./limits/connection-limits.ts";
 import { limitPipelining } from "./limits/pipelining.ts";
 import { refuseAmbiguous } from "./malformed.ts";
 import type { Handler, Observer, Route } from "./route.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 export type HttpServer = {
   readonly server: Server;
@@ -30,6 +31,7 @@ export type HttpServer = {
 export type HttpServerOptions = {
   readonly routes: readonly Route[];
   readonly log: Logger;
+  readonly scheduler: Scheduler;
   readonly limits: ConnectionLimits;
   readonly listener: Listener;
   /** Called when a connection is evicted. */
@@ -114,7 +116,7 @@ function checkBeforeRouting(restifyServer: Restify.Server, server: Server, optio
     }
   };
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!refuseAmbiguous(request, response)) handleInTurn(request, () => handle(request, response));
+    if (!refuseAmbiguous(request, response)) handleInTurn(request, options.scheduler, () => handle(request, response));
   };
   // Restify would leave a connection that asks for an upgrade hanging. Without a listener, Node
   // treats it as a usual request.
@@ -173,9 +175,9 @@ function mountRoutes(restifyServer: Restify.Server, server: Server, options: Opt
 /** Returns the parts of an exchange that are the same for all requests of a server. */
 function exchange(
   server: Server,
-  { log, observe, limiter, mayAskForBasic, failures }: Options,
-): Pick<Exchange, "log" | "observe" | "limiter" | "mayAskForBasic" | "failures" | "closing"> {
-  return { log, observe, limiter, mayAskForBasic, failures, closing: () => !server.listening };
+  { log, scheduler, observe, limiter, mayAskForBasic, failures }: Options,
+): Pick<Exchange, "log" | "scheduler" | "observe" | "limiter" | "mayAskForBasic" | "failures" | "closing"> {
+  return { log, scheduler, observe, limiter, mayAskForBasic, failures, closing: () => !server.listening };
 }
 
 function answerOptions(allow: string): Handler {

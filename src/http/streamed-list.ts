@@ -1,10 +1,10 @@
 import { CONTENT_TYPES, escapeLines, wrapJsonp } from "./formats.ts";
 import type { Format } from "./formats.ts";
 import type { Streamed } from "./streamed.ts";
-import { createSerialQueue } from "../scheduling/serial-queue.ts";
 import { Yielder } from "../scheduling/yielding.ts";
 import { renderXml, XML_DECLARATION } from "./xml.ts";
 import type { XmlValue } from "./xml.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 /** A response that is already encoded. */
 export type EncodedBody = { readonly contentType: string; readonly payload: Buffer };
@@ -45,8 +45,6 @@ export const WHOLE_BYTES = 16 * 1024 * 1024;
 /** Lists of up to this many records do not queue behind others. */
 const SHORT_RECORDS = 1000;
 
-const inTurn = createSerialQueue();
-
 /**
  * Writes a long list in pieces, and long lists one after the other, so that other requests are
  * answered meanwhile. Written at once, a list of a hundred thousand records would block the process
@@ -54,11 +52,16 @@ const inTurn = createSerialQueue();
  *
  * @param isWanted whether the client still waits; if not, the rest is omitted
  */
-export async function writeLong(format: Format, given: LongList, isWanted: () => boolean): Promise<EncodedBody> {
+export async function writeLong(
+  format: Format,
+  given: LongList,
+  isWanted: () => boolean,
+  scheduler: Scheduler,
+): Promise<EncodedBody> {
   const list = format.kind === "xml" ? { ...given, show: given.showAsXml ?? given.show } : given;
   const syntax = syntaxOf(format, list);
-  return await write(format, list.length, async (pieces) => {
-    for await (const piece of listPieces(syntax, list, isWanted)) pieces.push(Buffer.from(piece));
+  return await write(format, list.length, scheduler, async (pieces) => {
+    for await (const piece of listPieces(syntax, list, isWanted, scheduler)) pieces.push(Buffer.from(piece));
   });
 }
 
@@ -67,16 +70,17 @@ export type Writing = {
   readonly isWanted: () => boolean;
   /** Called with the bytes held, before they grow. May throw. */
   readonly hold: (size_bytes: number) => void;
+  readonly scheduler: Scheduler;
 };
 
 /** Writes a list of large records as a whole, or, from {@link WHOLE_BYTES} on, while it is read. */
 export async function writeLarge(
   format: Format,
   list: LongList,
-  { isWanted, hold }: Writing,
+  { isWanted, hold, scheduler }: Writing,
 ): Promise<EncodedBody | Streamed> {
   const contentType = CONTENT_TYPES[format.kind];
-  const written = listPieces(syntaxOf(format, list), list, isWanted);
+  const written = listPieces(syntaxOf(format, list), list, isWanted, scheduler);
   const held: Buffer[] = [];
   for (let size_bytes = 0; size_bytes < WHOLE_BYTES;) {
     const { done, value } = await written.next();
@@ -95,13 +99,18 @@ export async function writeLarge(
 }
 
 /** Writes nested lists; see {@link writeLong}. */
-export async function writeNested(format: Format, nested: NestedLists, isWanted: () => boolean): Promise<EncodedBody> {
+export async function writeNested(
+  format: Format,
+  nested: NestedLists,
+  isWanted: () => boolean,
+  scheduler: Scheduler,
+): Promise<EncodedBody> {
   const { element, field, lists } = nested;
   const outer = syntaxOf(format, { element, length: lists.length });
   const isXml = format.kind === "xml";
   const [open, close, none] = isXml ? [`<${field}>`, `</${field}>`, `<${field}/>`] : ["[", "]", "[]"];
   const count = lists.reduce((sum, { list }) => sum + list.length, lists.length);
-  return await write(format, count, async (pieces) => {
+  return await write(format, count, scheduler, async (pieces) => {
     pieces.push(Buffer.from(outer.before));
     for (const [i, { head, list }] of lists.entries()) {
       // The object is rendered without records, and the records are inserted at that place.
@@ -109,14 +118,20 @@ export async function writeNested(format: Format, nested: NestedLists, isWanted:
       const place = empty.lastIndexOf(none);
       const [start, end] = [empty.slice(0, place), empty.slice(place + none.length)];
       pieces.push(Buffer.from((i === 0 ? "" : outer.between) + start + (list.length === 0 ? none : open)));
-      for await (const piece of recordPieces(syntaxOf(format, list), list, isWanted)) pieces.push(Buffer.from(piece));
+      for await (const piece of recordPieces(syntaxOf(format, list), list, isWanted, scheduler))
+        pieces.push(Buffer.from(piece));
       pieces.push(Buffer.from((list.length === 0 ? "" : close) + end));
     }
     pieces.push(Buffer.from(outer.after));
   });
 }
 
-async function write(format: Format, records: number, fill: (pieces: Buffer[]) => Promise<void>): Promise<EncodedBody> {
+async function write(
+  format: Format,
+  records: number,
+  { writeInTurn }: Scheduler,
+  fill: (pieces: Buffer[]) => Promise<void>,
+): Promise<EncodedBody> {
   const writing = async (): Promise<EncodedBody> => {
     const pieces: Buffer[] = [];
     await fill(pieces);
@@ -124,17 +139,27 @@ async function write(format: Format, records: number, fill: (pieces: Buffer[]) =
     const payload = pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces);
     return { contentType: CONTENT_TYPES[format.kind], payload };
   };
-  return records <= SHORT_RECORDS ? await writing() : await inTurn(writing);
+  return records <= SHORT_RECORDS ? await writing() : await writeInTurn(writing);
 }
 
-async function* listPieces(syntax: ListSyntax, list: LongList, isWanted: () => boolean): AsyncGenerator<string> {
+async function* listPieces(
+  syntax: ListSyntax,
+  list: LongList,
+  isWanted: () => boolean,
+  scheduler: Scheduler,
+): AsyncGenerator<string> {
   yield syntax.before;
-  yield* recordPieces(syntax, list, isWanted);
+  yield* recordPieces(syntax, list, isWanted, scheduler);
   yield syntax.after;
 }
 
-async function* recordPieces(syntax: ListSyntax, list: LongList, isWanted: () => boolean): AsyncGenerator<string> {
-  const yielder = new Yielder();
+async function* recordPieces(
+  syntax: ListSyntax,
+  list: LongList,
+  isWanted: () => boolean,
+  scheduler: Scheduler,
+): AsyncGenerator<string> {
+  const yielder = new Yielder(scheduler.querying);
   let text = "";
   for (let from = 0, paused = 0; from < list.length && isWanted();) {
     const to = Math.min(list.length, from + (list.isOfLargeRecords === true ? 1 : STEP_RECORDS));

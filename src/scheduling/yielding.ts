@@ -1,7 +1,5 @@
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
-import { underLoad } from "./cooperative.ts";
-
 type Compare<T> = (a: T, b: T) => number;
 
 /** Items that are sorted without a pause, however long it takes to compare them. */
@@ -21,18 +19,18 @@ const PAUSE_MS = 20;
 const [SHORT_HOLD_MS, IDLE_MS] = [1, 1];
 
 /** A kind of work, whose pieces take turns of the event loop, each one of its own. */
-class Kind {
+export class WorkKind {
   readonly #longHold_ms: number;
-  readonly #pausesForRequests: boolean;
+  readonly #isUnderLoad: () => boolean;
   #last: Promise<void> = Promise.resolve();
   #began_ms = -Infinity;
   #latest_ms = -Infinity;
   #hold_ms: number;
 
-  /** @param pausesForRequests whether long work pauses while requests arrive */
-  constructor(hold_ms: number, { pausesForRequests = false }: { readonly pausesForRequests?: boolean } = {}) {
+  /** @param isUnderLoad whether requests arrive for which long work pauses. Default: never */
+  constructor(hold_ms: number, isUnderLoad = () => false) {
     this.#longHold_ms = this.#hold_ms = hold_ms;
-    this.#pausesForRequests = pausesForRequests;
+    this.#isUnderLoad = isUnderLoad;
   }
 
   /** How long the work may hold the thread between turns. */
@@ -49,7 +47,7 @@ class Kind {
   async #turn(): Promise<void> {
     const now_ms = performance.now();
     if (now_ms - this.#latest_ms > PAUSE_MS) this.#began_ms = now_ms;
-    const isPolite = this.#pausesForRequests && now_ms - this.#began_ms > PATIENCE_MS && underLoad();
+    const isPolite = now_ms - this.#began_ms > PATIENCE_MS && this.#isUnderLoad();
     this.#hold_ms = isPolite ? SHORT_HOLD_MS : this.#longHold_ms;
     // A request needs several turns of the event loop, in which no piece runs meanwhile.
     await (isPolite ? sleep(IDLE_MS) : turn());
@@ -57,26 +55,19 @@ class Kind {
   }
 }
 
-/** Queries, which people wait for. Long ones must not delay what producers post. */
-export const QUERYING = new Kind(5, { pausesForRequests: true });
-/** Decoding of what producers send, beside which many short requests are answered. */
-export const DECODING = new Kind(1);
-/** Heads of requests, also of strangers, which must not delay what is decoded. */
-export const HEADS = new Kind(1);
-
 /**
  * Yields between steps of unpredictable length: a regular expression may take a hundred
  * milliseconds for one text. In each turn of the event loop, one such step runs in the process.
  */
 export class Yielder {
+  readonly #kind: WorkKind;
   readonly #check: () => void;
-  readonly #kind: Kind;
   #began_ms = performance.now();
 
   /** @param check called after each turn; throws if the work is no longer wanted */
-  constructor(check: () => void = () => {}, kind: Kind = QUERYING) {
-    this.#check = check;
+  constructor(kind: WorkKind, check: () => void = () => {}) {
     this.#kind = kind;
+    this.#check = check;
   }
 
   /** Whether it is time for a {@link turn}. */
@@ -103,7 +94,7 @@ export function needsOwnTurn(length: number): boolean {
  * Waits for a turn of the event loop in which no other such input is read. Without it, all that
  * arrives together would be read before anything else.
  */
-export async function ownTurn(kind = DECODING): Promise<void> {
+export async function ownTurn(kind: WorkKind): Promise<void> {
   await kind.next();
 }
 
@@ -111,8 +102,8 @@ export async function ownTurn(kind = DECODING): Promise<void> {
  * Sorts stably, yielding in between: sorts runs, then merges them. Sorting a hundred thousand long
  * texts at once would block the process for a second.
  */
-export async function sortYielding<T>(items: readonly T[], compare: Compare<T>): Promise<T[]> {
-  const yielder = new Yielder();
+export async function sortYielding<T>(items: readonly T[], compare: Compare<T>, kind: WorkKind): Promise<T[]> {
+  const yielder = new Yielder(kind);
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += RUN_ITEMS) {
     if (yielder.isDue || (from > 0 && from % TURN_ITEMS === 0)) await yielder.turn();
@@ -139,8 +130,8 @@ async function merge<T>(left: readonly T[], right: readonly T[], compare: Compar
 }
 
 /** Maps each item, yielding in between. */
-export async function mapYielding<T, U>(items: Iterable<T>, of: (item: T) => U): Promise<U[]> {
-  const yielder = new Yielder();
+export async function mapYielding<T, U>(items: Iterable<T>, of: (item: T) => U, kind: WorkKind): Promise<U[]> {
+  const yielder = new Yielder(kind);
   const made: U[] = [];
   for (const item of items) if (isPause(made.push(of(item)), yielder)) await yielder.turn();
   return made;
@@ -152,8 +143,12 @@ function isPause(done: number, yielder: Yielder): boolean {
 }
 
 /** Keeps the items that meet a condition, yielding in between. */
-export async function filterYielding<T>(items: readonly T[], isKept: (item: T) => boolean): Promise<T[]> {
-  const kept = await mapYielding(items, isKept);
+export async function filterYielding<T>(
+  items: readonly T[],
+  isKept: (item: T) => boolean,
+  kind: WorkKind,
+): Promise<T[]> {
+  const kept = await mapYielding(items, isKept, kind);
   return items.filter((_, i) => kept[i]);
 }
 
@@ -164,7 +159,7 @@ export async function filterYielding<T>(items: readonly T[], isKept: (item: T) =
 export async function* writeYielding<T>(
   items: Iterable<T>,
   write: (item: T) => Iterable<string>,
-  yielder = new Yielder(),
+  yielder: Yielder,
 ): AsyncGenerator<string> {
   let piece = "";
   for (const item of items) {

@@ -12,6 +12,7 @@ import type { Reservations } from "../ingest/idempotency/reservations.ts";
 import type { Metrics } from "../monitoring/metrics.ts";
 import { APPEND_TIMEOUT_MS } from "./ids.ts";
 import type { PostTimes } from "./options.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 /**
  * How long after its start an abandoned append may still reach Kafka: the client's own attempts
@@ -25,6 +26,7 @@ export type IdempotencyStart = Pick<Engines, "ports" | "clock" | "batches"> & {
   readonly deletions: DeletionLog;
   readonly metrics: Pick<Metrics, "watchKeys">;
   readonly postTimes: PostTimes;
+  readonly scheduler: Scheduler;
   readonly log: Logger;
 };
 
@@ -47,10 +49,12 @@ export async function openIdempotency(start: IdempotencyStart, closing: AsyncDis
 }
 
 async function openJournal(
-  { ports: { bus }, clock, metrics, postTimes, log }: IdempotencyStart,
+  { ports: { bus }, clock, metrics, postTimes, scheduler, log }: IdempotencyStart,
   closing: AsyncDisposableStack,
 ): Promise<Reservations> {
-  const keyLog = closing.use(new KeyLog({ keys: bus.journal!("keys"), index: bus.journal!("keys-index"), log }));
+  const keyLog = closing.use(
+    new KeyLog({ keys: bus.journal!("keys"), index: bus.journal!("keys-index"), scheduler, log }),
+  );
   metrics.watchKeys(() => keyLog.counts());
   await Promise.race([keyLog.loaded, sleep(LOAD_WAIT_MS, undefined, { ref: false })]);
   return new JournalReservations({ keyLog, claim_ms: postTimes.append_ms / 2, now: clock.now });

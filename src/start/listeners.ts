@@ -18,6 +18,7 @@ import type { Idempotency } from "../ingest/idempotency/idempotency.ts";
 import type { Settings } from "../settings.ts";
 import type { ListenerSettings, SocketSettings, Transport } from "../settings/listeners.ts";
 import type { Address } from "../settings/values.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 export type ListenersOptions = {
   readonly catalog: Catalog;
@@ -27,6 +28,7 @@ export type ListenersOptions = {
   readonly limiter: RateLimiter;
   readonly guesses: GuessLimiter;
   readonly memory: IngestMemory;
+  readonly scheduler: Scheduler;
   readonly metrics: Pick<Metrics, "listener" | "posts">;
   /** Limits for all listeners together. */
   readonly connections: ConnectionLimits;

@@ -12,6 +12,7 @@ import type { Continuity } from "../operations/continuity.ts";
 import { createJob } from "../operations/job.ts";
 import type { BackupProgress, Operations, ReplayOrder, ReplayProgress } from "../operations/operations.ts";
 import type { Store } from "../store/store.ts";
+import type { Scheduler } from "../scheduling/scheduler.ts";
 
 type OperationParts = {
   readonly now: () => number;
@@ -20,6 +21,7 @@ type OperationParts = {
   readonly continuity: Continuity | null;
   readonly locating: { readonly locate?: Locate };
   readonly openLines: OpenLines;
+  readonly scheduler: Scheduler;
   readonly log: Logger;
   readonly closing: AsyncDisposableStack;
 };
@@ -28,7 +30,7 @@ type OperationParts = {
 export function createOperations(
   ports: Ports,
   deletions: DeletionLog,
-  { now, copy, holds, continuity, locating, openLines, log, closing }: OperationParts,
+  { now, copy, holds, continuity, locating, openLines, scheduler, log, closing }: OperationParts,
 ): Operations {
   const rebuilds = canRebuild(ports.store);
   const replays = createJob<ReplayOrder, ReplayProgress>({
@@ -36,7 +38,7 @@ export function createOperations(
     log,
     none: { ...NOTHING_READ, rebuild: null },
     run: async ({ since, into }, report, signal) => {
-      const options = { ...ports, ...locating, openLines, now, log, since, signal };
+      const options = { ...ports, ...locating, openLines, scheduler, now, log, since, signal };
       await continuity?.compare();
       const progress =
         into === "new" && canRebuild(ports.store)

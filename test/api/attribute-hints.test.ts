@@ -10,6 +10,9 @@ import { planQuery } from "../../src/query/planner.ts";
 import { fixedZone } from "../../src/query/zone.ts";
 import { event, row } from "../contract/store-fixture.ts";
 import { holdOfBest_ms } from "../support/turns.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
+
+const { querying } = new Scheduler();
 
 const SHOP = "shop" as LogKey;
 const zone = fixedZone(0);
@@ -37,9 +40,12 @@ function storeOf(logs: Readonly<Record<string, readonly string[]>>, reads: Reads
 const LISTED = 10_000;
 
 /** Returns the hints about these logs. */
-function attributeHints(logs: Readonly<Record<string, readonly string[]>>, options: AttributeHintOptions = {}) {
+function attributeHints(
+  logs: Readonly<Record<string, readonly string[]>>,
+  options: Partial<AttributeHintOptions> = {},
+) {
   const reads: Reads = { names: 0, events: 0 };
-  const known = new AttributeHints(storeOf(logs, reads), options);
+  const known = new AttributeHints(storeOf(logs, reads), { querying, ...options });
   const ask = (query: string, keys = [SHOP]) => {
     const question = planQuery(query, { logs: keys, now_ms: 0, zone });
     return known.hints(question.kind === "groups" ? question.plan : question, memory);
@@ -117,7 +123,7 @@ test("names that took long to read are used for long, others are read anew", asy
     if (took_ms > 1_000) throw new Error("slow");
     return names;
   };
-  const known = new AttributeHints({ ...store, attributeNames }, { now: () => now_ms });
+  const known = new AttributeHints({ ...store, attributeNames }, { querying, now: () => now_ms });
   const question = planFilters(new URLSearchParams({ "attr.tok": "1" }), { from: { kind: "events" }, logs: [SHOP] });
   const asked = async (after_ms: number): Promise<string> => {
     now_ms += after_ms;
@@ -139,9 +145,12 @@ test("a query is answered even if the store cannot list the names or takes long"
   const question = planFilters(new URLSearchParams({ "attr.a": "1" }), { from: { kind: "events" }, logs: [SHOP] });
   const store = storeOf({}, { names: 0, events: 0 });
   const rows = () => Promise.reject(new Error("away"));
-  t.deepEqual(await new AttributeHints({ ...store, rows }).hints(question, memory), []);
+  t.deepEqual(await new AttributeHints({ ...store, rows }, { querying }).hints(question, memory), []);
   const never = () => new Promise<never>(() => {});
-  t.deepEqual(await new AttributeHints({ ...store, rows: never }, { wait_ms: 1 }).hints(question, memory), []);
+  t.deepEqual(
+    await new AttributeHints({ ...store, rows: never }, { querying, wait_ms: 1 }).hints(question, memory),
+    [],
+  );
 });
 
 test("names are read only while memory is taken for them", async (t) => {

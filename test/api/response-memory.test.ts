@@ -21,6 +21,9 @@ import type { PlannedGroups } from "../../src/query/planned-query.ts";
 import { UTC } from "../../src/query/zone.ts";
 import { AUTHORIZATION, serviceOf } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
+
+const scheduler = new Scheduler();
 
 const FORMATS: readonly Format[] = [{ kind: "json" }, { kind: "xml" }, { kind: "jsonp", callback: "show" }];
 /** Letters by their number of bytes in UTF-8. */
@@ -58,7 +61,7 @@ type Written = {
 async function writtenOf(format: Format, rows: readonly EventRow[], attributes = false): Promise<Written> {
   let most_bytes = 0;
   const memory = { resize: (size_bytes: number) => (most_bytes = Math.max(most_bytes, size_bytes)) };
-  const call = { memory, format, request: { socket: { destroyed: false } } } as unknown as ApiCall;
+  const call = { memory, format, scheduler, request: { socket: { destroyed: false } } } as unknown as ApiCall;
   const body = await writeEvents(call, { rows, annotations: new Map(), shape: { columns: null, attributes } });
   if (body === null || "json" in body) throw new Error("it is not written");
   if ("payload" in body) return { parts: [body.payload], isWhole: true, most_bytes };
@@ -113,7 +116,7 @@ for (const format of FORMATS) {
         return { keys: [key], values: [1, null, null, null, null], previous: null };
       });
       const list = showGroups(groups, BY_SOURCE);
-      const { payload } = await writeLong(format, list, () => true);
+      const { payload } = await writeLong(format, list, () => true, scheduler);
       const held = groups.reduce((sum, { keys: [key] }) => sum + 2 * key!.length, 0);
       const counted = sizeOfGroups(groups, format);
       t.true(counted >= held + payload.length, `${letter}: ${counted} for ${held} and ${payload.length}`);
@@ -134,7 +137,7 @@ for (const method of ["GET", "POST"] as const) {
   test(`a failed ${method} and an answered one both release the memory of their responses`, async (t) => {
     const { ports } = await serviceOf(t, "embedded");
     const limiter = createRateLimiter();
-    const body = { limit_bytes: 1_000, deadline_ms: 10_000 };
+    const body = { limit_bytes: 1_000, deadline_ms: 10_000, scheduler };
     const guesses = new GuessLimiter();
     const context = { catalog: ports.catalog, limiter, guesses, body, browsers: createOriginCheck() } as Context;
     const base = { method, who: "caller", id: "test", tag: "logs", summary: "", answers: {} } as const;
@@ -157,6 +160,7 @@ for (const method of ["GET", "POST"] as const) {
     const server = createHttpServer({
       routes: [failing, answering].map((endpoint) => mountRoute(context, endpoint)),
       log: pino({ level: "silent" }),
+      scheduler: new Scheduler(),
       limits: DEFAULT_CONNECTION_LIMITS,
       listener: { name: "a test", setting: "none" },
       limiter,

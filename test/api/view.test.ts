@@ -9,6 +9,9 @@ import { MORNING, event as stored, groupPlan, newLog, newUser, row } from "../co
 import { writeLong } from "../../src/http/streamed-list.ts";
 import type { LongList } from "../../src/http/streamed-list.ts";
 import { fixedZone } from "../../src/query/zone.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
+
+const scheduler = new Scheduler();
 
 for (const [number, expected] of [
   [null, "0"],
@@ -125,5 +128,5 @@ test("columns show single attributes by name, and the pattern", async (t) => {
 });
 
 async function written(kind: "json" | "xml", list: LongList): Promise<string> {
-  return (await writeLong({ kind }, list, () => true)).payload.toString();
+  return (await writeLong({ kind }, list, () => true, scheduler)).payload.toString();
 }

@@ -5,6 +5,9 @@ import test from "ava";
 import fc from "fast-check";
 
 import { AnswerSerializer, LongAnswer, parsed, parseInSteps } from "../../src/elasticsearch/long-answer.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
+
+const { querying } = new Scheduler();
 
 /** Longer than what is parsed at once. */
 const LONG = 300_000;
@@ -17,7 +20,7 @@ test("a long answer is parsed as JSON.parse parses it, whatever its texts hold",
       const filler = "f".repeat(LONG / 3);
       const answer = { filler: [filler, filler, filler], ["__proto__"]: items, hits: { hits: items, empty: {} } };
       const json = JSON.stringify(answer, null, isSpaced ? 2 : 0);
-      t.deepEqual(await parseInSteps(json), JSON.parse(json));
+      t.deepEqual(await parseInSteps(json, querying), JSON.parse(json));
     }),
     { numRuns: 60 },
   );
@@ -25,7 +28,7 @@ test("a long answer is parsed as JSON.parse parses it, whatever its texts hold",
 
 test("scalars and long texts alone are values", async (t) => {
   for (const json of ["1", " -2.5e3 ", "null", '"a"', "[]", "{}", JSON.stringify("x".repeat(LONG))]) {
-    t.deepEqual(await parseInSteps(json), JSON.parse(json));
+    t.deepEqual(await parseInSteps(json, querying), JSON.parse(json));
   }
 });
 
@@ -34,10 +37,10 @@ test("malformed JSON is an error of the client, wherever it is cut", async (t) =
     hits: Array.from({ length: 20_000 }, (_, i) => ({ _id: `${i}`, n: [i, { a: null }] })),
   });
   for (let length = 1; length < json.length; length += 99_733) {
-    await t.throwsAsync(parseInSteps(json.slice(0, length)), { instanceOf: errors.DeserializationError });
+    await t.throwsAsync(parseInSteps(json.slice(0, length), querying), { instanceOf: errors.DeserializationError });
   }
   for (const wrong of [`${json}x`, `{"a" ${json}}`, `[${json} ${json}]`, `[${json},]`, `{1:${json}}`, ""]) {
-    await t.throwsAsync(parseInSteps(wrong), { instanceOf: errors.DeserializationError }, wrong.slice(0, 20));
+    await t.throwsAsync(parseInSteps(wrong, querying), { instanceOf: errors.DeserializationError }, wrong.slice(0, 20));
   }
 });
 
@@ -48,7 +51,7 @@ test("other work runs while a long answer is parsed, and may end it", async (t) 
   const counting = (async () => {
     for (; !over.signal.aborted; await turn()) turns += 1;
   })();
-  const value = await parseInSteps(json);
+  const value = await parseInSteps(json, querying);
   over.abort();
   await counting;
   t.is((value as unknown[]).length, 100_000);
@@ -56,7 +59,7 @@ test("other work runs while a long answer is parsed, and may end it", async (t) 
 
   const gone = new Error("gone");
   await t.throwsAsync(
-    parseInSteps(json, () => {
+    parseInSteps(json, querying, () => {
       throw gone;
     }),
     { is: gone },
@@ -67,9 +70,9 @@ test("the client hands long answers on unparsed, with and without their meta dat
   const value = { hits: ["x".repeat(LONG)] };
   const long = new AnswerSerializer().deserialize<LongAnswer>(JSON.stringify(value));
   t.true(long instanceof LongAnswer);
-  t.deepEqual(await parsed(long, () => {}), value);
-  t.deepEqual(await parsed({ body: long, statusCode: 200 }, () => {}), { body: value, statusCode: 200 });
+  t.deepEqual(await parsed(long, querying, () => {}), value);
+  t.deepEqual(await parsed({ body: long, statusCode: 200 }, querying, () => {}), { body: value, statusCode: 200 });
   const short = { took: 1 };
   t.deepEqual(new AnswerSerializer().deserialize(JSON.stringify(short)), short);
-  t.is(await parsed(short, () => {}), short);
+  t.is(await parsed(short, querying, () => {}), short);
 });

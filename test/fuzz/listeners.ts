@@ -19,6 +19,7 @@ import { resultOf } from "../support/steps.ts";
 import { mutate } from "./random.ts";
 import type { Random } from "./random.ts";
 import { Fault } from "./target.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 const NOW_MS = 1_800_000_000_000;
 const TURN = 200;
@@ -98,7 +99,9 @@ async function readGelf(pieces: readonly Buffer[]): Promise<ProducerEvent[]> {
   for (let at = 0; at < bytes.length; at += 1 + bytes[at]!) {
     const message = chunks.take(bytes.subarray(at + 1, at + 1 + bytes[at]!), "fuzz");
     if (message === null) continue;
-    const read = resultOf(readGelfMessage({ bytes: await inflatedMessage(message), isCut: false }, UNCOUNTED));
+    const read = resultOf(
+      readGelfMessage({ bytes: await inflatedMessage(message, new Scheduler()), isCut: false }, UNCOUNTED),
+    );
     if (read !== null) events.push(read.event);
   }
   return events;

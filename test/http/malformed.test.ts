@@ -9,6 +9,7 @@ import { jsonPayload } from "../../src/http/formats.ts";
 import { limitConnections, listenOn } from "../../src/http/listen.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import { createHttpServer } from "../../src/http/server.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 const log = pino({ level: "silent" });
 const listener = { name: "the test", setting: "TEST_ADDRESS" };
@@ -22,6 +23,7 @@ const LISTENERS: Record<string, (t: ExecutionContext, headersTimeout_ms?: number
   api: async (t, headersTimeout_ms = 20_000) => {
     const limiter = createRateLimiter();
     const server = createHttpServer({
+      scheduler: new Scheduler(),
       routes: ["/slow", "/fast"].map((path) => ({
         method: "POST",
         path,

@@ -13,6 +13,7 @@ import { jsonPayload } from "../../src/http/formats.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import type { Handler, Route } from "../../src/http/route.ts";
 import { createHttpServer } from "../../src/http/server.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 const log = pino({ level: "silent" });
 const listener = { name: "the test", setting: "TEST_ADDRESS" };
@@ -28,6 +29,7 @@ function route(method: Route["method"], path: string, handle: Handler): Route {
 async function start(t: ExecutionContext, routes: readonly Route[]) {
   const server = createHttpServer({
     routes,
+    scheduler: new Scheduler(),
     log,
     listener,
     limits: { ...DEFAULT_CONNECTION_LIMITS, drain_ms: 60_000 },
@@ -53,7 +55,9 @@ async function exchange(port: number, bytes: string | Buffer): Promise<string> {
 function echoWithin(deadline_ms: number): Route {
   return route("POST", "/1/body", async ({ request }) => {
     const gzip = request.url?.endsWith("gzip") ?? false;
-    return text(String((await readBody(request, { limit_bytes: 1000, deadline_ms, gzip })).length));
+    return text(
+      String((await readBody(request, { limit_bytes: 1000, scheduler: new Scheduler(), deadline_ms, gzip })).length),
+    );
   });
 }
 const echo = echoWithin(60_000);
@@ -250,7 +254,7 @@ test("a client that disconnects, before the response or within the body, affects
   });
   const reading = route("POST", "/read", async ({ request }) => {
     enter();
-    await readBody(request, { limit_bytes: 1000, deadline_ms: 60_000 }).catch(resolveCut);
+    await readBody(request, { limit_bytes: 1000, scheduler: new Scheduler(), deadline_ms: 60_000 }).catch(resolveCut);
     return text("nobody hears this");
   });
   const { port, url } = await start(t, [slow, reading]);
@@ -275,7 +279,13 @@ test("an address that cannot be bound is reported in one line", async (t) => {
     [{ host: "203.0.113.9", port: 0 }, "not an address of this machine"],
     [{ host: "127.0.0.1", port: 70_000 }, "0 to 65535"],
   ] as const) {
-    const server = createHttpServer({ routes: [], log, listener, limits: DEFAULT_CONNECTION_LIMITS });
+    const server = createHttpServer({
+      routes: [],
+      scheduler: new Scheduler(),
+      log,
+      listener,
+      limits: DEFAULT_CONNECTION_LIMITS,
+    });
     const error = await t.throwsAsync(server.listen(address), { instanceOf: StartError });
     t.true(error.message.startsWith(`the test can't listen on ${address.host}:${address.port}: `));
     t.true(error.message.includes(reason) && error.message.includes("TEST_ADDRESS"));

@@ -5,6 +5,9 @@ import { jsonPayload, render } from "../../src/http/formats.ts";
 import { writeLong, writeNested } from "../../src/http/streamed-list.ts";
 import type { LongList } from "../../src/http/streamed-list.ts";
 import { turnsDuring } from "../support/turns.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
+
+const scheduler = new Scheduler();
 
 const FORMATS: readonly Format[] = [{ kind: "json" }, { kind: "xml" }, { kind: "jsonp", callback: "page0.show" }];
 
@@ -34,7 +37,7 @@ for (const format of FORMATS) {
         json: jsonPayload(records),
         xml: () => ({ root: "results", content: { aggregate: records } }),
       });
-      const { contentType, payload } = await writeLong(format, listOf(records), () => true);
+      const { contentType, payload } = await writeLong(format, listOf(records), () => true, scheduler);
       t.is(contentType, expected.contentType);
       t.true(payload.equals(Buffer.from(expected.payload)), payload.subarray(0, 200).toString());
     });
@@ -57,6 +60,7 @@ for (const format of FORMATS) {
         format,
         { ...nested, lists: lists.map(({ head, records }) => ({ head, list: listOf(records) })) },
         () => true,
+        scheduler,
       );
       t.is(written.contentType, expected.contentType);
       t.is(written.payload.toString(), Buffer.from(expected.payload).toString());
@@ -68,10 +72,10 @@ test("nested lists are written with pauses for other work, and stop when the cli
   let shown = 0;
   const list = listOf(recordsOf(2_500), () => (shown += 1));
   const nested = { element: "log", field: "counts", lists: Array.from({ length: 8 }, () => ({ head: {}, list })) };
-  const turns = await turnsDuring(() => writeNested({ kind: "xml" }, nested, () => true));
+  const turns = await turnsDuring(() => writeNested({ kind: "xml" }, nested, () => true, scheduler));
   t.true(turns >= 60, `${turns} turns`);
   t.is(shown, 2_000);
-  await writeNested({ kind: "json" }, nested, () => shown < 2_005);
+  await writeNested({ kind: "json" }, nested, () => shown < 2_005, scheduler);
   t.is(shown, 2_005);
 });
 
@@ -84,6 +88,7 @@ test("long lists are written one after the other, with pauses for other work", a
           { kind: "json" },
           listOf(recordsOf(10_000), () => void order.push(name)),
           () => true,
+          scheduler,
         ),
       ),
     ),
@@ -98,7 +103,7 @@ test("long lists are written one after the other, with pauses for other work", a
 test("a short list does not wait for the long ones", async (t) => {
   const ended: string[] = [];
   const written = (name: string, length: number) =>
-    writeLong({ kind: "json" }, listOf(recordsOf(length)), () => true).then(() => ended.push(name));
+    writeLong({ kind: "json" }, listOf(recordsOf(length)), () => true, scheduler).then(() => ended.push(name));
   await Promise.all([written("long", 20_000), written("longer", 40_000), written("short", 500)]);
   t.deepEqual(ended, ["short", "long", "longer"]);
 });
@@ -109,14 +114,15 @@ test("a list without a client is not written, and one that fails delays none aft
     { kind: "json" },
     listOf(recordsOf(5_000), () => (shown += 1)),
     () => shown < 2,
+    scheduler,
   );
   t.is(shown, 2);
   const failing = listOf(recordsOf(1), () => {
     throw new Error("it cannot be shown");
   });
   const [failed, next] = await Promise.allSettled([
-    writeLong({ kind: "xml" }, failing, () => true),
-    writeLong({ kind: "json" }, listOf(recordsOf(1)), () => true),
+    writeLong({ kind: "xml" }, failing, () => true, scheduler),
+    writeLong({ kind: "json" }, listOf(recordsOf(1)), () => true, scheduler),
   ]);
   t.is(failed.status, "rejected");
   t.is(next.status, "fulfilled");

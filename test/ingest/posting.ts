@@ -8,6 +8,7 @@ import { createPostListener } from "../../src/ingest/posting/listener.ts";
 import { AUTHORIZATION, get, KEY, LOG } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 /** An event as the API lists it. */
 export type Listed = {
@@ -83,6 +84,7 @@ export async function listenWith(
   const server = createPostListener({
     catalog: ports.catalog,
     idempotency,
+    scheduler: new Scheduler(),
     coalescer: { submitLines: (_log: unknown, lines: readonly unknown[]) => submitLines(lines.length) } as never,
     limits: DEFAULT_LIMITS,
     log: pino({ level: "silent" }),

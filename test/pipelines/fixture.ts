@@ -24,6 +24,7 @@ import type { Pipeline, PipelineOptions } from "../../pipelines/runner.ts";
 import { ABSENT_FIELDS } from "../../src/events/absent-fields.ts";
 import { temporaryFolder, uniqueName } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 export const SILENT = pino({ level: process.env["TEST_LOG"] ?? "silent" });
 
@@ -66,7 +67,14 @@ export async function start(
   ports: Ports,
   options: Partial<PipelineOptions> = {},
 ): Promise<Pipeline> {
-  const pipeline = await startPipeline({ ...ports, log: SILENT, retryFirst_ms: 5, retryLast_ms: 50, ...options });
+  const pipeline = await startPipeline({
+    ...ports,
+    scheduler: new Scheduler(),
+    log: SILENT,
+    retryFirst_ms: 5,
+    retryLast_ms: 50,
+    ...options,
+  });
   t.teardown(() => pipeline.close(1_000));
   return pipeline;
 }

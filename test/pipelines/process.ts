@@ -6,6 +6,7 @@
  */
 import { startPipeline } from "../../pipelines/runner.ts";
 import { openEmbedded, overBus, SILENT } from "./fixture.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 /** Ends within a batch, whose writes take longer. */
 const KILL_AFTER_MS = 2;
@@ -22,5 +23,5 @@ const bus = overBus(ports.bus, {
     }),
 });
 await (
-  await startPipeline({ ...ports, bus, log: SILENT, maxEvents: 100 })
+  await startPipeline({ ...ports, bus, scheduler: new Scheduler(), log: SILENT, maxEvents: 100 })
 ).done;

@@ -2,19 +2,22 @@ import test from "ava";
 import fc from "fast-check";
 import { setImmediate as turn } from "node:timers/promises";
 
-import { noteRequest } from "../../src/scheduling/cooperative.ts";
-import { mapYielding, Yielder, sortYielding } from "../../src/scheduling/yielding.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
+import { Yielder, mapYielding, sortYielding } from "../../src/scheduling/yielding.ts";
 import { turnsDuring } from "../support/turns.ts";
+
+const scheduler = new Scheduler();
+const { querying } = scheduler;
 
 type Item = { readonly key: number; readonly place: number };
 const byKey = (a: Item, b: Item): number => a.key - b.key;
 
 test("sorts like the language's own sort, and is stable", async (t) => {
-  t.deepEqual(await sortYielding([], byKey), []);
+  t.deepEqual(await sortYielding([], byKey, querying), []);
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 9_000 }), fc.integer({ min: 1, max: 5_000 }), async (length, spread) => {
       const items = Array.from({ length }, (_, place) => ({ key: (place * 7_919) % spread, place }));
-      t.deepEqual(await sortYielding(items, byKey), items.toSorted(byKey));
+      t.deepEqual(await sortYielding(items, byKey, querying), items.toSorted(byKey));
     }),
     { numRuns: 20 },
   );
@@ -22,7 +25,7 @@ test("sorts like the language's own sort, and is stable", async (t) => {
 
 test("sorting yields to other work", async (t) => {
   const items = Array.from({ length: 20_000 }, (_, place) => ({ key: -place, place }));
-  const turns = await turnsDuring(() => sortYielding(items, byKey));
+  const turns = await turnsDuring(() => sortYielding(items, byKey, querying));
   t.true(turns >= 20, `${turns} turns`);
 });
 
@@ -30,7 +33,7 @@ test("mapping keeps the order of items and yields to other work", async (t) => {
   const items = Array.from({ length: 20_000 }, (_, i) => i);
   let made: readonly number[] = [];
   const turns = await turnsDuring(async () => {
-    made = await mapYielding(items, (item) => item * 2);
+    made = await mapYielding(items, (item) => item * 2, querying);
   });
   t.deepEqual(
     made,
@@ -49,16 +52,16 @@ async function paced(yielder: Yielder, steps: number): Promise<void> {
 }
 
 test("paced work of unknown length yields to other work, and ends when it is cancelled", async (t) => {
-  const turns = await turnsDuring(() => paced(new Yielder(), 200));
+  const turns = await turnsDuring(() => paced(new Yielder(querying), 200));
   t.true(turns >= 5, `${turns} turns`);
-  const unwanted = new Yielder(() => {
+  const unwanted = new Yielder(querying, () => {
     throw new Error("not wanted");
   });
   await t.throwsAsync(paced(unwanted, 200), { message: "not wanted" });
 });
 
 test("of several paced works one slice runs between two turns of other work", async (t) => {
-  const turns = await turnsDuring(() => Promise.all([1, 2, 3, 4].map(() => paced(new Yielder(), 100))));
+  const turns = await turnsDuring(() => Promise.all([1, 2, 3, 4].map(() => paced(new Yielder(querying), 100))));
   t.true(turns >= 20, `${turns} turns`);
 });
 
@@ -67,12 +70,12 @@ test.serial("long queries leave requests that arrive more than a turn between th
   const over = new AbortController();
   const requests = (async () => {
     for (; !over.signal.aborted; turns++) {
-      noteRequest();
+      scheduler.noteRequest();
       await turn();
     }
   })();
   const places: number[] = [];
-  const yielder = new Yielder();
+  const yielder = new Yielder(querying);
   for (let piece = 0; piece < 60; piece++) {
     await paced(yielder, 6);
     await yielder.turn();

@@ -11,6 +11,7 @@ import { AUTHORIZATION, environmentOf, KEY, LOG, settled, startService } from ".
 import type { Service } from "../support/service.ts";
 import { holdOfBest_ms } from "../support/turns.ts";
 import { open } from "./raw.ts";
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 /** Longest time in which other requests wait for a request, in milliseconds of processor time. */
 const MOST_MS = 50;
@@ -21,7 +22,7 @@ const [TARGET_LENGTH, BODY_LENGTH, QUERY_LENGTH] = [60_000, 64_000, 4_090];
 const READ_MS = 1_500;
 
 /** The routes, without a service behind them. */
-const routes = apiRoutes({ log: pino({ level: "silent" }), now: Date.now } as Context);
+const routes = apiRoutes({ log: pino({ level: "silent" }), now: Date.now, scheduler: new Scheduler() } as Context);
 
 /** Joins as many texts as fit, between a beginning and an end. */
 function filled(length: number, textOf: (i: number) => string, separator: string, [start, end] = ["", ""]): string {

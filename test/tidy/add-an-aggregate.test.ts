@@ -1,5 +1,6 @@
 import test from "ava";
 
+import { Scheduler } from "../../src/scheduling/scheduler.ts";
 import type { EventRow } from "../../src/events/event.ts";
 import type { PlannedGroups } from "../../src/query/planned-query.ts";
 import type { planQuery } from "../../src/query/planner.ts";
@@ -61,8 +62,10 @@ test("an aggregate that is added by the guide is computed by both stores and com
   const context = { logs: [log], now_ms: MORNING, zone: fixedZone(0) };
   const lql = "GET events GROUPBY source COLUMNS(SPREAD, MAX, SPREAD(@took)) SORT SPREAD DESC TAKE 2";
   const { plan } = planner.planQuery(lql, context) as PlannedGroups;
-  const elasticsearch = await copy.import<{ computationOf: typeof aggregateComputation }>(`${GROUPS}/aggregates.ts`);
-  const { aggs, read } = elasticsearch.computationOf(plan, {}, "estimated");
+  const elasticsearch = await copy.import<{ aggregateComputation: typeof aggregateComputation }>(
+    `${GROUPS}/aggregates.ts`,
+  );
+  const { aggs, read } = elasticsearch.aggregateComputation(plan, {}, "estimated");
   t.deepEqual(aggs, {
     "stats of value": { stats: { field: "value" } },
     "stats of indexed.numbers.took": { stats: { field: "indexed.numbers.took" } },
@@ -76,7 +79,10 @@ test("an aggregate that is added by the guide is computed by both stores and com
     return { ...event(log, { source: "web", value }), hash: "", data: false };
   });
   const inMemory = await copy.import<{ groupsOfRows: typeof groupsOfRows }>(`${GROUPS}/group-rows.ts`);
-  t.deepEqual([...(await inMemory.groupsOfRows(plan, rows))], [{ keys: ["web"], values: [5.5, 4, null] }]);
+  t.deepEqual(
+    [...(await inMemory.groupsOfRows(plan, rows, new Scheduler().querying))],
+    [{ keys: ["web"], values: [5.5, 4, null] }],
+  );
 
   const page = await copy.import<{ completionContextAt: typeof completionContextAt }>(
     "src/web/features/editor/completion-context.ts",

@@ -2,7 +2,7 @@ import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { Reader, Streamed } from "../../http/streamed.ts";
 import type { LongList } from "../../http/streamed-list.ts";
-import { writeYielding, Yielder } from "../../scheduling/yielding.ts";
+import { Yielder, writeYielding } from "../../scheduling/yielding.ts";
 import { planFilters } from "../../query/filters.ts";
 import { readFlag } from "../../query/parameters.ts";
 import { USER_FIELDS } from "../../query/plan.ts";
@@ -27,6 +27,7 @@ import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
 import type { Ask } from "./events.ts";
 import { exportFormat, plainRecords, recordWriter } from "./formats.ts";
 import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 /** Groups that are shown at once. */
 const CHUNK_RECORDS = 250;
@@ -80,7 +81,7 @@ async function streamOf(context: Context, call: ApiCall, { question, format, tra
   // Each store query counts as one of the caller's.
   const ask: Ask = (work) => limiter.query(quotaOwner, work, call.gone);
   const streamed = <Item>(kind: RecordKind<Item>, pages: AsyncIterable<readonly Item[]>): Streamed =>
-    stream(recordWriter(format, kind), pages, trailer);
+    stream(recordWriter(format, kind), pages, trailer, call.scheduler);
   switch (question.kind) {
     case "list": {
       await call.memory.takeForExport(EXPORT_BYTES);
@@ -104,13 +105,14 @@ function stream<Item>(
   { contentType, head, write, tail }: RecordWriter<Item>,
   pages: AsyncIterable<readonly Item[]>,
   trailer: boolean,
+  scheduler: Scheduler,
 ): Streamed {
   return {
     contentType,
     compressible: true,
     async *pieces({ signal, closing }: Reader) {
       let count = 0;
-      const yielder = new Yielder();
+      const yielder = new Yielder(scheduler.querying);
       yield head;
       for await (const items of pages) {
         if (signal.aborted) return;
@@ -125,9 +127,13 @@ function stream<Item>(
   };
 }
 
-async function readGroups({ store }: Context, { memory }: ApiCall, question: PlannedGroups): Promise<LongList> {
+async function readGroups(
+  { store }: Context,
+  { memory, scheduler }: ApiCall,
+  question: PlannedGroups,
+): Promise<LongList> {
   await memory.takeForExport(estimateGroupsSize(question));
-  const found = await answerGroups(store, question);
+  const found = await answerGroups(store, question, scheduler.querying);
   memory.resize(sizeOfGroups(found, { kind: "json" }));
   return showGroups(found, question);
 }

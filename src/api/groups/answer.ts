@@ -4,6 +4,7 @@ import type { AfterStore, PlannedGroups } from "../../query/planned-query.ts";
 import { conditionTimeRange } from "../../query/time-range.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../scheduling/yielding.ts";
 import { emptyValues } from "../../store/groups.ts";
+import type { WorkKind } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { planEarlierGroups } from "./compare.ts";
 import { filled } from "./fill.ts";
@@ -21,13 +22,17 @@ export type AnsweredGroup = Group & {
  *
  * @throws LoggiaError `unsupported` if there are too many groups
  */
-export async function answerGroups(store: Pick<Store, "group">, question: PlannedGroups): Promise<AnsweredGroup[]> {
+export async function answerGroups(
+  store: Pick<Store, "group">,
+  question: PlannedGroups,
+  querying: WorkKind,
+): Promise<AnsweredGroup[]> {
   const { plan, fill, after, now_ms } = question;
   const found = await store.group(plan);
-  const all = fill === null ? found : await filled(found, plan, fill, now_ms);
-  const rated = await withRates(all, question, lengthOfRange(question.plan, now_ms));
-  const groups = after === null ? rated : await arranged(rated, plan, after);
-  return await withPrevious(store, question, groups);
+  const all = fill === null ? found : await filled(found, plan, fill, now_ms, querying);
+  const rated = await withRates(all, question, lengthOfRange(question.plan, now_ms), querying);
+  const groups = after === null ? rated : await arranged(rated, plan, after, querying);
+  return await withPrevious(store, question, groups, querying);
 }
 
 function lengthOfRange({ where }: Pick<PlannedGroups["plan"], "where">, now_ms: number): number {
@@ -39,10 +44,12 @@ async function arranged(
   groups: readonly Group[],
   { by }: PlannedGroups["plan"],
   { having, sort, skip, take }: AfterStore,
+  querying: WorkKind,
 ): Promise<Group[]> {
-  const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
+  const kept =
+    having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values), querying);
   const { rank, compare } = orderOfGroups({ by, sort }, parseNumber);
-  const sorted = await sortYielding(await mapYielding(kept, rank), compare);
+  const sorted = await sortYielding(await mapYielding(kept, rank, querying), compare, querying);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }
 
@@ -50,17 +57,19 @@ async function withPrevious(
   store: Pick<Store, "group">,
   question: PlannedGroups,
   groups: readonly Group[],
+  querying: WorkKind,
 ): Promise<AnsweredGroup[]> {
   const { plan, compare, now_ms, zone } = question;
   if (compare === null || groups.length === 0)
-    return await mapYielding(groups, (group) => ({ ...group, previous: null }));
+    return await mapYielding(groups, (group) => ({ ...group, previous: null }), querying);
   const { plan: before, finder } = planEarlierGroups(plan, compare, zone, now_ms, groups);
   const found = await withRates(
     await store.group(before),
     { ...question, plan: before },
     lengthOfRange(before, now_ms),
+    querying,
   );
-  const find = await finder(found);
+  const find = await finder(found, querying);
   const nothing = [...emptyValues(plan.aggregates), ...question.rates.map(() => 0)];
-  return await mapYielding(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }));
+  return await mapYielding(groups, (group) => ({ ...group, previous: find(group.keys)?.values ?? nothing }), querying);
 }

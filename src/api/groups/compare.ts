@@ -8,6 +8,7 @@ import type { Step } from "../../query/syntax.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
+import type { WorkKind } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /** Up to this many groups are queried by key, instead of querying all earlier groups. */
@@ -16,7 +17,10 @@ const MAX_GROUPS_BY_KEY = 500;
 export type EarlierGroups = {
   readonly plan: GroupPlan;
   /** Returns a function that finds the earlier group of a current one among the plan's groups. */
-  readonly finder: (groups: readonly Group[]) => Promise<(keys: readonly GroupValue[]) => Group | undefined>;
+  readonly finder: (
+    groups: readonly Group[],
+    querying: WorkKind,
+  ) => Promise<(keys: readonly GroupValue[]) => Group | undefined>;
 };
 
 /**
@@ -52,9 +56,9 @@ export function planEarlierGroups(
       skip: 0,
       take: null,
     },
-    finder: async (groups) => {
+    finder: async (groups, querying) => {
       const byKeys = new Map<string, Group>();
-      await mapYielding(groups, (group) => byKeys.set(JSON.stringify(group.keys), group));
+      await mapYielding(groups, (group) => byKeys.set(JSON.stringify(group.keys), group), querying);
       const keysOf = earlierKeys(plan.by, step);
       return (keys) => byKeys.get(JSON.stringify(keysOf(keys)));
     },

@@ -4,6 +4,7 @@ import type { GroupPlan, Period } from "../../query/plan.ts";
 import { conditionTimeRange } from "../../query/time-range.ts";
 import { emptyValues, MAX_GROUPS } from "../../store/groups.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
+import type { WorkKind } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
 
 /**
@@ -17,21 +18,30 @@ export async function filled(
   plan: GroupPlan,
   keyIndex: number,
   now_ms: number,
+  querying: WorkKind,
 ): Promise<Group[]> {
   const { from_ms, to_ms } = keysToFill(groups, plan, keyIndex, now_ms);
-  const keys = await mapYielding(keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms), (key) => key);
-  const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys)));
+  const keys = await mapYielding(keysOfPeriod(plan.by[keyIndex] as Period, from_ms, to_ms), (key) => key, querying);
+  const present = new Set(await mapYielding(groups, (group) => JSON.stringify(group.keys), querying));
   const others = new Map<string, readonly GroupValue[]>();
-  await mapYielding(groups, (group) => {
-    const rest = group.keys.toSpliced(keyIndex, 1);
-    others.set(JSON.stringify(rest), rest);
-  });
+  await mapYielding(
+    groups,
+    (group) => {
+      const rest = group.keys.toSpliced(keyIndex, 1);
+      others.set(JSON.stringify(rest), rest);
+    },
+    querying,
+  );
   if (plan.by.length === 1) others.set("[]", []);
   const values = emptyValues(plan.aggregates);
   const all = [...groups];
-  await mapYielding(combined([...others.values()], keys, keyIndex), (added) => {
-    if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyFilled();
-  });
+  await mapYielding(
+    combined([...others.values()], keys, keyIndex),
+    (added) => {
+      if (!present.has(JSON.stringify(added)) && all.push({ keys: added, values }) > MAX_GROUPS) throw tooManyFilled();
+    },
+    querying,
+  );
   return all;
 }
 

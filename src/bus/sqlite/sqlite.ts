@@ -23,6 +23,7 @@ import { ofEachTopic } from "./file.ts";
 import type { GroupOffsets } from "./file.ts";
 import { type BusReader, Removal, type RemovalBounds, type RemovalOptions } from "./removal.ts";
 import { SqliteSubscription } from "./subscription.ts";
+import { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type SqliteBusOptions = {
   readonly file: string;
@@ -49,6 +50,8 @@ export type SqliteBusOptions = {
    * limited by the disk alone.
    */
   readonly maxFile_bytes?: number;
+  /** Shares the thread with requests. Default: a scheduler of its own */
+  readonly scheduler?: Scheduler;
 };
 
 /** The embedded bus, which can be copied while it runs. */
@@ -75,6 +78,7 @@ export async function openSqliteBus(options: SqliteBusOptions): Promise<SqliteBu
   const { keep_ms = DAY_MS, keep_bytes = Infinity } = options;
   return new FileBus(file, await file.call("groupOffsets"), {
     log: options.log,
+    scheduler: options.scheduler ?? new Scheduler(),
     clock: options.clock ?? HOST_CLOCK,
     isStoreInDoubt: options.isStoreInDoubt ?? (() => false),
     keep_ms,
@@ -91,7 +95,8 @@ const GRACE_MS = DAY_MS;
 const READ_RECORDS = 256;
 const READ_BYTES = 1024 * 1024;
 
-type FileBusOptions = RemovalBounds & Pick<RemovalOptions, "log" | "clock" | "isStoreInDoubt">;
+type FileBusOptions = RemovalBounds &
+  Pick<RemovalOptions, "log" | "clock" | "isStoreInDoubt"> & { readonly scheduler: Scheduler };
 
 type ReadLimits = Pick<ReadOptions, "maxRecords" | "maxBytes">;
 
@@ -167,6 +172,7 @@ class FileBus implements SqliteBus {
       position: (from) => this.#position(options, from),
       read: (offset) => this.#readFrom(options.topic, offset, options),
       now: this.#options.clock.now,
+      busyPolled_ms: () => this.#options.scheduler.busyPolled_ms,
       appended_bytes: () => this.#appended_bytes[options.topic],
       appended: (signal) => this.#appended(options.topic, signal),
       ack: (next) => this.#saveOffset(options.topic, options.group, next),

@@ -1,7 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { Logger } from "pino";
 import { LoggiaError } from "../../errors.ts";
-import { busyPolled_ms } from "../../scheduling/busy-poll.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "../bus.ts";
 import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, recordBytes } from "../limits.ts";
 import { averageLoad, NO_LOAD, throttleLeft_ms, SILENCE_MS, type ThreadLoad } from "./consumer-throttle.ts";
@@ -18,6 +17,8 @@ export type SubscriptionSource = {
   read(offset: number): Promise<BusRecord[]>;
   /** The clock of appends. */
   now(): number;
+  /** Total time for which the thread was awake and idle. */
+  busyPolled_ms(): number;
   /** Bytes appended since the bus was opened. */
   appended_bytes(): number;
   /** Resolves at the next append, or when `signal` fires. */
@@ -154,11 +155,12 @@ export class SqliteSubscription implements Subscription {
       const isBatch = before.bytes - start_bytes > this.#options.maxBytes;
       if (isBatch && this.#prefetched === null) this.#prefetch(last.position.offset + 1);
       const utilization = performance.eventLoopUtilization();
-      const idle_ms = busyPolled_ms();
+      const idle_ms = this.#source.busyPolled_ms();
       // Timers have whole milliseconds, and may fire a fraction of one early.
       await pause(Math.min(Math.ceil(left_ms), SILENCE_MS + 1), this.#closing.signal);
       const over_ms = performance.now() - before.ms;
-      const busy = performance.eventLoopUtilization(utilization).utilization - (busyPolled_ms() - idle_ms) / over_ms;
+      const busy =
+        performance.eventLoopUtilization(utilization).utilization - (this.#source.busyPolled_ms() - idle_ms) / over_ms;
       const appended_bytes_s = ((this.#source.appended_bytes() - before.bytes) / over_ms) * 1000;
       this.#threadLoad = averageLoad(this.#threadLoad, { busy, appended_bytes_s }, over_ms);
     }

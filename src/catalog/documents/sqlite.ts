@@ -4,8 +4,8 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
 
 import { LoggiaError, StartError } from "../../errors.ts";
-import { yieldToRequests } from "../../scheduling/cooperative.ts";
 import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
+import { Scheduler } from "../../scheduling/scheduler.ts";
 
 const LAYOUT_VERSION = 1;
 
@@ -49,6 +49,7 @@ type Row = { id: string; version: number; body: string | null };
  * (none)
  * @param options.truncateEvery_ms interval at which the WAL is truncated, so that removed data
  * leaves the disk (1 h)
+ * @param options.scheduler shares the thread with requests (one of its own)
  * @throws StartError if the file cannot be opened, is another kind of database, or has the layout
  * of a later release
  */
@@ -57,8 +58,9 @@ export async function openSqliteDocuments(options: {
   name?: string;
   truncateEvery_ms?: number;
   pause?: () => Promise<void>;
+  scheduler?: Scheduler;
 }): Promise<Documents> {
-  const { pause } = options;
+  const { pause, scheduler = new Scheduler() } = options;
   const what = `The ${options.name ?? "catalog"} ${options.file}`;
   const database = open(options.file, what);
   const insert = database.prepare(
@@ -120,7 +122,7 @@ export async function openSqliteDocuments(options: {
       // The end is read first, so the next call also returns changes made during the reading.
       const newest = new Map<string, Document>();
       const last = await run(() => (selectLast.get() as { version: number }).version);
-      for (let after = Number(since ?? 0); ; await yieldToRequests()) {
+      for (let after = Number(since ?? 0); ; await scheduler.yieldToRequests()) {
         const rows = await run(() => select.all(after) as Row[]);
         for (const row of rows) {
           newest.delete(row.id);

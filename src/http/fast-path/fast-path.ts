@@ -2,11 +2,11 @@ import type { OutgoingHttpHeaders, Server } from "node:http";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 
-import { noteRequest } from "../../scheduling/cooperative.ts";
 import { readInto } from "./read-into.ts";
 import type { BufferedRead } from "./read-into.ts";
 import { parseRequestHead } from "./request-head.ts";
 import type { RequestHead } from "./request-head.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 /** Response to a request of the fast path. */
 export type PlainAnswer = {
@@ -29,6 +29,14 @@ export type FastPath<Route> = {
    * @param body is overwritten by the next read
    */
   take(route: Route, body: Buffer, socket: Socket, answer: (plain: PlainAnswer) => void): boolean;
+};
+
+export type FastPathOptions = {
+  /** How long a connection may be idle between two requests. */
+  readonly keepAlive_ms: number;
+  /** How long a connection may take to send its first byte. */
+  readonly first_ms: number;
+  readonly scheduler: Scheduler;
 };
 
 const HEAD_END = Buffer.from("\r\n\r\n");
@@ -56,14 +64,11 @@ const READ = Buffer.allocUnsafeSlow(64 * 1024);
  * parseRequestHead} accepts, is answered here. Otherwise the connection, with all bytes read, is
  * handed to the server and stays there. So each rule of HTTP is implemented only in the server, and
  * this code may only decline.
- *
- * @param keepAlive_ms how long a connection may be idle between two requests
- * @param first_ms how long a connection may take to send its first byte
  */
 export function addFastPath<Route>(
   server: Server,
   path: FastPath<Route>,
-  { keepAlive_ms, first_ms }: { readonly keepAlive_ms: number; readonly first_ms: number },
+  { keepAlive_ms, first_ms, scheduler }: FastPathOptions,
 ): { readonly isAnswering: (socket: Socket) => boolean } {
   const [accept] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
   if (accept === undefined) throw new TypeError("the server has no listener for connections");
@@ -71,6 +76,7 @@ export function addFastPath<Route>(
   const open = new Map<Socket, FastConnection<Route>>();
   const shared: SharedState<Route> = {
     path,
+    scheduler,
     keepAlive_ms,
     keepAlive: keepAliveOf(keepAlive_ms),
     isClosing: () => !server.listening,
@@ -111,6 +117,7 @@ type CachedHead<Route> = { readonly route: Route; readonly contentLength: number
 /** State shared by the connections of a server. */
 type SharedState<Route> = {
   readonly path: FastPath<Route>;
+  readonly scheduler: Scheduler;
   readonly keepAlive_ms: number;
   /** End of the response head if the connection stays open. */
   readonly keepAlive: string;
@@ -174,7 +181,7 @@ class FastConnection<Route> {
   #read(chunk: Buffer): void {
     // The response said that the connection is closed, so further input is ignored.
     if (this.#socket.writableEnded) return;
-    noteRequest();
+    this.#shared.scheduler.noteRequest();
     const kept = this.#unprocessed;
     const whole = kept === null ? chunk : Buffer.concat([kept, chunk]);
     if (this.#answering) {

@@ -1,13 +1,18 @@
 import type { IncomingMessage } from "node:http";
 
-import { HEADS, needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
+import { needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 /**
  * Handles a request; one whose target and headers are long, in a turn of the event loop of its own.
  * Strangers may send these too, and reading thousands of parameters takes milliseconds.
  */
-export function handleInTurn(request: Pick<IncomingMessage, "url" | "rawHeaders">, handle: () => void): void {
-  if (needsOwnTurn(headLength(request))) void ownTurn(HEADS).then(handle);
+export function handleInTurn(
+  request: Pick<IncomingMessage, "url" | "rawHeaders">,
+  scheduler: Scheduler,
+  handle: () => void,
+): void {
+  if (needsOwnTurn(headLength(request))) void ownTurn(scheduler.heads).then(handle);
   else handle();
 }
 

@@ -7,8 +7,7 @@ import type { LogKey } from "../../events/event.ts";
 import { type EventId, idsFrom } from "../../events/id.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { FairTurns, TurnOptions } from "../../scheduling/fair-turns.ts";
-import { DECODING, needsOwnTurn, ownTurn, Yielder } from "../../scheduling/yielding.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
+import { needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
 import { oldestKept, postTimesBy } from "./created.ts";
 import type { WriteCoalescer } from "./write-coalescer.ts";
 import type { Line } from "./record-lines.ts";
@@ -21,6 +20,7 @@ import { isPending } from "../kit/steps.ts";
 import type { Outcome, ReadEvent, Reading } from "../kit/endpoint.ts";
 import { nameOfAll, nameOfId } from "./recent-ids.ts";
 import type { RecentIds } from "./recent-ids.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type StoreOptions = {
   readonly coalescer: Pick<WriteCoalescer, "submitLines">;
@@ -29,6 +29,7 @@ export type StoreOptions = {
   readonly limits: FieldLimits;
   readonly clock: PostClock;
   readonly memory: { readonly turns: FairTurns };
+  readonly scheduler: Scheduler;
   /** Retention of logs. Default: logs keep events for ever */
   readonly catalog?: Pick<Catalog, "log">;
   /** Called with the events of a request whose times need attention, once they are stored. */
@@ -119,12 +120,13 @@ export async function storeEvents(
     // Other large bodies had their turn first.
     if (isLate(first_ms)) throw tooSlow();
     // Of many requests that arrive at once, each holds the thread in a turn of its own.
-    if (needsOwnTurn(size_bytes)) await ownTurn();
+    if (needsOwnTurn(size_bytes)) await ownTurn(options.scheduler.decoding);
     const reading = begin();
     const items = whileWanted(reading.items, isUnwanted);
     const chunks = new Chunks({ ...reading, items }, producer, options);
     const first = await chunks.next();
-    if (!chunks.isDone) await readThrough({ ...reading, items: whileWanted(begin().items, isUnwanted) }, producer);
+    if (!chunks.isDone)
+      await readThrough({ ...reading, items: whileWanted(begin().items, isUnwanted) }, producer, options);
     return { reading, chunks, first };
   };
   const { reading, chunks, first } = await turn(read, { gone });
@@ -171,8 +173,8 @@ type AppendedIds = { readonly first: EventId; readonly count: number };
 /** Lines of one append. `names` are the names of the ids that its events have. */
 type Chunk = { readonly lines: readonly Line[]; readonly names: readonly string[] };
 
-async function readThrough({ items }: Reading, producer: Producer): Promise<void> {
-  const yielder = new Yielder(noteRequest, DECODING);
+async function readThrough({ items }: Reading, producer: Producer, { scheduler }: StoreOptions): Promise<void> {
+  const yielder = scheduler.beginDecoding();
   let read = 0;
   for (const item of items) {
     if (!isPending(item)) requireRoom(++read, producer);
@@ -219,10 +221,10 @@ class Chunks {
   }
 
   async next(): Promise<Chunk> {
-    const { limits, clock } = this.#options;
+    const { limits, clock, scheduler } = this.#options;
     const { read_ms } = postTimesBy(clock);
     const keptFrom_ms = keptFrom(this.#producer.log, this.#options);
-    const yielder = new Yielder(noteRequest, DECODING);
+    const yielder = scheduler.beginDecoding();
     const lines: Line[] = [];
     const names: string[] = [];
     let all_bytes = 0;

@@ -1,4 +1,3 @@
-import { busyPoll } from "../../scheduling/busy-poll.ts";
 import type { Bus } from "../../bus/bus.ts";
 import { LateAppend, LoggiaError } from "../../errors.ts";
 import type { LogKey, PostedEvent } from "../../events/event.ts";
@@ -11,6 +10,7 @@ import { UnsettledAppends } from "./unsettled-appends.ts";
 import type { ValidatedVisit } from "./validated.ts";
 import { buildRecords, recordLine, lineBytes } from "./record-lines.ts";
 import type { AcceptedLines, Line } from "./record-lines.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type WriteCoalescerOptions = {
   readonly bus: Pick<Bus, "append">;
@@ -28,10 +28,10 @@ export type WriteCoalescerOptions = {
   readonly maxQueuedEvents: number;
   readonly maxQueuedBytes: number;
   /**
-   * Whether this thread busy-polls briefly while many posts wait for an append. Meant for a bus
-   * that answers within a millisecond. Default: false
+   * Busy-polls while many posts wait for an append, briefly. Meant for a bus that answers within a
+   * millisecond. Default: the thread sleeps
    */
-  readonly usesBusyPoll?: boolean;
+  readonly busyPoll?: Scheduler["busyPoll"] | undefined;
 };
 
 /**
@@ -195,9 +195,9 @@ class Coalescer implements WriteCoalescer {
         void this.#appends.splice(this.#appends.indexOf(appended), 1);
       });
       this.#appends.push(appended);
-      if (this.#options.usesBusyPoll === true && !this.#isBusyPolling && this.#shouldBusyPoll()) {
+      const { busyPoll } = this.#options;
+      if (busyPoll !== undefined && !this.#isBusyPolling && this.#shouldBusyPoll())
         busyPoll(() => this.#shouldBusyPoll());
-      }
     });
   }
 

@@ -9,6 +9,7 @@ import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { IngestMemory } from "./ingest-memory.ts";
 import type { KnownSenders } from "./known-senders.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type AdmitOptions = {
   readonly catalog: Catalog;
@@ -18,6 +19,7 @@ export type AdmitOptions = {
   /** Memory of bodies that are not authenticated yet. */
   readonly memory: Pick<IngestMemory, "unverified" | "proven">;
   readonly knownSenders: KnownSenders;
+  readonly scheduler: Scheduler;
 };
 
 /** Where a request says that its events go, and its API key; "" if there is none. */

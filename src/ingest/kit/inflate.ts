@@ -1,13 +1,12 @@
 import { LoggiaError } from "../../errors.ts";
 import { quote } from "../../events/quote.ts";
 import { DECOMPRESSION_MAX_RATIO } from "../../http/body.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
 import { unpack } from "../../http/unpack.ts";
 import type { PackMethod } from "../../http/unpack.ts";
 import { decompressFramedSnappy, decompressSnappy, isFramedSnappy, sizeOfSnappy } from "./snappy.ts";
 import { runSteps } from "./steps.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 /** Decompressed size allowed for a body of any sent size: similar events compress very well. */
 const FREE_BYTES = 8 * 1024 * 1024;
@@ -18,8 +17,9 @@ export function mostInflated(sent_bytes: number, limit_bytes: number): number {
   return Math.min(limit_bytes, Math.max(FREE_BYTES, sent_bytes * DECOMPRESSION_MAX_RATIO));
 }
 
-/** Memory in which a body is decompressed, and a signal that its client has disconnected. */
+/** Thread and memory in which a body is decompressed, and a signal that its client has gone. */
 export type DecompressOptions = {
+  readonly scheduler: Scheduler;
   /** Holds the body as sent and decompressed. Default: it is not counted */
   readonly share?: BodyShare;
   /** Bytes of the share that are held besides. */
@@ -37,7 +37,7 @@ export async function decompress(
   body: Buffer,
   encoding: string,
   limit_bytes: number,
-  { share, besides_bytes = 0, gone }: DecompressOptions = {},
+  { scheduler, share, besides_bytes = 0, gone }: DecompressOptions,
 ): Promise<Buffer> {
   if (body.length === 0 || encoding === "" || encoding === "identity") return body;
   const most_bytes = mostInflated(body.length, limit_bytes);
@@ -49,7 +49,7 @@ export async function decompress(
       // Its memory is allocated at once.
       await share?.hold(besides_bytes + body.length + size_bytes, gone);
       const steps = isFramed ? decompressFramedSnappy(body, most_bytes) : decompressSnappy(body);
-      return await runSteps(steps, new Yielder(noteRequest, DECODING));
+      return await runSteps(steps, scheduler.beginDecoding());
     }
     return await unpack(methodOf(body, encoding), body, {
       most_bytes,

@@ -1,5 +1,3 @@
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import type { Steps } from "../kit/steps.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
 import { memoryNetwork } from "../../ratelimit/address.ts";
@@ -10,6 +8,7 @@ import type { Frame, FrameOptions } from "./frames.ts";
 import type { ListenerContext } from "./listener.ts";
 import { Sink } from "./sink.ts";
 import type { Connection, Stream } from "./tcp.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 /** An event with the API key that was sent along. */
 export type KeyedEvent = { readonly event: ProducerEvent; readonly secret: string | null };
@@ -24,6 +23,7 @@ export class FrameStream implements Stream {
   readonly #sink: Sink;
   readonly #connection: Connection;
   readonly #abandoned: AbortSignal;
+  readonly #scheduler: Scheduler;
   /** Memory of the incomplete frame. The client may have no key, so it counts for its network. */
   readonly #share: BodyShare;
 
@@ -34,6 +34,7 @@ export class FrameStream implements Stream {
     this.#sink = new Sink(context, tally, route, peer);
     this.#connection = connection;
     this.#abandoned = context.abandoned;
+    this.#scheduler = context.scheduler;
     this.#share = context.memory.unfinished.enter(memoryNetwork(peer.address));
   }
 
@@ -83,7 +84,7 @@ export class FrameStream implements Stream {
   }
 
   async #put(frames: Iterable<Frame>): Promise<void> {
-    const yielder = new Yielder(noteRequest, DECODING);
+    const yielder = this.#scheduler.beginDecoding();
     for (const frame of frames) {
       const steps = this.#read(frame);
       const { done, value } = steps.next();

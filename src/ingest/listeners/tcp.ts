@@ -5,7 +5,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ClientGone, LoggiaError, errorStatus } from "../../errors.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
 import { listenOn } from "../../http/listen.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
 import { acceptsSender } from "./routes.ts";
@@ -211,7 +210,7 @@ class TcpListener implements Listening {
 
   async #take(socket: Socket, state: State, bytes: Buffer): Promise<void> {
     const { stream } = state;
-    noteRequest();
+    this.#options.context.scheduler.noteRequest();
     state.isBusy = true;
     await this.#admit(socket);
     await stream.take(bytes);

@@ -6,8 +6,7 @@ import { isIP } from "node:net";
 
 import { createBuckets } from "../../ratelimit/buckets.ts";
 import { cannotListen } from "../../http/listen.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import type { Yielder } from "../../scheduling/yielding.ts";
 import type { RouteSettings, SocketSettings } from "../../settings/listeners.ts";
 import { runSteps } from "../kit/steps.ts";
 import type { ListenerContext, Listening } from "./listener.ts";
@@ -127,14 +126,14 @@ class UdpListener implements Listening {
   async #run(): Promise<void> {
     const {
       protocol: { title },
-      context: { log },
+      context: { log, scheduler },
     } = this.#options;
     while (this.#queue.length > 0) {
-      noteRequest();
+      scheduler.noteRequest();
       const taken = this.#queue.splice(0, STEP_DATAGRAMS);
       for (const { datagram } of taken) this.#queued_bytes -= datagram.length;
       const sinks = new Set<Sink>();
-      const yielder = new Yielder(noteRequest, DECODING);
+      const yielder = scheduler.beginDecoding();
       for (const one of taken) {
         if (yielder.isDue) await yielder.turn();
         await this.#take(one, sinks, yielder).catch((error: unknown) => {

@@ -15,6 +15,7 @@ import type { PostTimes } from "../append/created.ts";
 import { hashOfBody } from "../idempotency/body-hash.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type BatchPostOptions = {
   readonly catalog: Catalog;
@@ -26,6 +27,7 @@ export type BatchPostOptions = {
   readonly memory: Pick<IngestMemory, "batchTurns">;
   /** Reader of the lines of batches. Default: `scanLines` */
   readonly openLines?: OpenLines | undefined;
+  readonly scheduler: Scheduler;
 };
 
 const KEY_MAX_CHARACTERS = 200;
@@ -67,13 +69,13 @@ export async function postBatch(
   { log, owner, apiKey, key, secret, keepsClaims, gone }: Sender,
   form: BatchForm,
   given: BatchBody,
-  { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK, memory, openLines }: BatchPostOptions,
+  { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK, memory, openLines, scheduler }: BatchPostOptions,
 ): Promise<BatchOutcome> {
   const retentionDays = catalog.log(log)?.retentionDays ?? null;
   const turn: BatchTurn = (work) => memory.batchTurns.run(owner, work, { gone });
   const read = (at: PostTimes) => {
     const range = { ...at, retentionDays, keepsClaims };
-    return readBatch(form, given, { limits, range, secret, openLines }, turn);
+    return readBatch(form, given, { limits, range, secret, openLines, scheduler }, turn);
   };
   const at = postTimesBy(clock);
   const batch = await read(at);

@@ -7,8 +7,7 @@ import type { LineReader, OpenLines } from "../../events/lines.ts";
 import type { LineFields } from "../../events/line-fields.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags, NO_TAGS } from "../../events/tags.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
+import type { Yielder } from "../../scheduling/yielding.ts";
 import { FREE_EVENTS, maxEvents } from "../kit/amplification.ts";
 import { AT_ONCE_BYTES, withoutMark } from "../kit/json.ts";
 import { JsonScanner, malformedJson } from "../kit/json-scanner.ts";
@@ -24,6 +23,7 @@ import { readAttributes } from "./attributes.ts";
 import { withErrorEvents } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
 import { POSTED_FIELDS } from "./validated-event.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 /** Form of events in JSON: one object per line, one array of objects, or one object. */
 export type BatchForm = "lines" | "array" | "object";
@@ -65,6 +65,7 @@ export type BatchRules = {
   readonly secret: string;
   /** Default: `scanLines` */
   readonly openLines?: OpenLines | undefined;
+  readonly scheduler: Scheduler;
 };
 
 async function read(form: BatchForm, given: BatchBody, rules: BatchRules): Promise<Batch> {
@@ -85,7 +86,7 @@ const OPEN = 0x7b;
 
 /** Reads the events of one body, with turns for other work in between. */
 class BatchReader {
-  readonly yielder = new Yielder(noteRequest, DECODING);
+  readonly yielder: Yielder;
   readonly #body: Buffer;
   readonly #most: number;
   readonly #limits: FieldLimits;
@@ -93,7 +94,9 @@ class BatchReader {
   readonly #mask: KeyMask;
   readonly #openLines: OpenLines;
 
-  constructor(body: Buffer, most: number, { limits, range, secret, openLines = scanLines }: BatchRules) {
+  constructor(body: Buffer, most: number, rules: BatchRules) {
+    const { limits, range, secret, openLines = scanLines, scheduler } = rules;
+    this.yielder = scheduler.beginDecoding();
     this.#body = body;
     this.#most = most;
     this.#limits = limits;

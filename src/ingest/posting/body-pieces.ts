@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http";
 import { LoggiaError } from "../../errors.ts";
 import { BodyBuffer } from "../../http/body-buffer.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import type { PostEndpoint, Splitter } from "../kit/endpoint.ts";
 import { runSteps } from "../kit/steps.ts";
+import type { Yielder } from "../../scheduling/yielding.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 const PIECE_ENTRIES = 1_000;
 /** Bytes received before the next attempt to split off a piece. */
@@ -22,7 +22,7 @@ type Pieces = NonNullable<PostEndpoint["pieces"]>;
 export async function* readBodyPieces(
   request: IncomingMessage,
   { splitter, largest_bytes }: Pieces,
-  share: BodyShare,
+  { share, scheduler }: { readonly share: BodyShare; readonly scheduler: Scheduler },
 ): AsyncGenerator<Buffer> {
   const entries = splitter();
   let held = new BodyBuffer(largest_bytes + SPLIT_BYTES);
@@ -34,7 +34,7 @@ export async function* readBodyPieces(
       if (needed_bytes !== share.held_bytes) await share.hold(needed_bytes);
       held.append(chunk as Buffer);
       if (held.size_bytes < next_bytes) continue;
-      const taken_bytes = yield* wholePieces(held.bytes, entries, largest_bytes);
+      const taken_bytes = yield* wholePieces(held.bytes, entries, largest_bytes, scheduler.beginDecoding());
       if (taken_bytes > 0) {
         const rest = held.bytes.subarray(taken_bytes);
         held = new BodyBuffer(largest_bytes + SPLIT_BYTES);
@@ -46,7 +46,7 @@ export async function* readBodyPieces(
     if (error instanceof LoggiaError) throw error;
     throw new LoggiaError("bad_body", "The connection closed before the body was complete", { cause: error });
   }
-  const taken_bytes = yield* wholePieces(held.bytes, entries, Infinity);
+  const taken_bytes = yield* wholePieces(held.bytes, entries, Infinity, scheduler.beginDecoding());
   const rest = held.bytes.subarray(taken_bytes);
   if (rest.length > 0) yield rest;
 }
@@ -56,8 +56,12 @@ export async function* readBodyPieces(
  * Returns their size.
  * @throws LoggiaError `bad_body`, `body_too_large`
  */
-async function* wholePieces(bytes: Buffer, entries: Splitter, largest_bytes: number): AsyncGenerator<Buffer, number> {
-  const yielder = new Yielder(noteRequest, DECODING);
+async function* wholePieces(
+  bytes: Buffer,
+  entries: Splitter,
+  largest_bytes: number,
+  yielder: Yielder,
+): AsyncGenerator<Buffer, number> {
   let start = 0;
   for (;;) {
     const rest = bytes.subarray(start);

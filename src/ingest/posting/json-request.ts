@@ -113,7 +113,8 @@ async function takeBody(
     if (request.headers["content-encoding"] !== undefined) share.claim(2 * BATCH_MAX_BYTES + SMALL_BODY_BYTES);
     if (announced_bytes <= BATCH_MAX_BYTES) await orDiscard(request, () => share.hold(announced_bytes, gone));
     const deadline_ms = isLarge ? BATCH_DEADLINE_MS : BODY_DEADLINE_MS;
-    const given = { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true, share, gone };
+    const { scheduler } = options;
+    const given = { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true, scheduler, share, gone };
     const received = await receiveBody(request, given);
     share.claim(0);
     const form: BatchForm | null = type === "lines" ? "lines" : detectJsonForm(received.body);
@@ -136,13 +137,13 @@ async function takeBody(
 export async function readForm(
   request: IncomingMessage,
   peer: Peer,
-  { memory, limits }: Pick<JsonPostOptions, "memory" | "limits">,
+  { memory, limits, scheduler }: Pick<JsonPostOptions, "memory" | "limits" | "scheduler">,
   { gzip = false }: { readonly gzip?: boolean } = {},
 ): Promise<{ readonly body: Buffer; readonly share: BodyShare }> {
   const share = memory.unverified.enter(memoryNetwork(peer.address));
   const limit_bytes = largestForm_bytes(limits);
   try {
-    const body = await readBody(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, gzip, share });
+    const body = await readBody(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, gzip, scheduler, share });
     requireFewPairs(body);
     return { body, share };
   } catch (error) {

@@ -38,7 +38,6 @@ import { RecentIds } from "../append/recent-ids.ts";
 import { KnownSenders } from "../kit/known-senders.ts";
 import { refuseByProtocol, serveProtocol } from "./serve-protocol.ts";
 import type { TimeCounts } from "../append/store-events.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
 import { answer, answerBatch, answerEvent, POSTED_HEADERS, renderAnswer } from "./answers.ts";
 import type { Hints } from "./answers.ts";
@@ -71,6 +70,7 @@ import type { Idempotency } from "../idempotency/idempotency.ts";
 import { createIngestMemory } from "../kit/ingest-memory.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
 import { validateVisit, VISIT_FIELDS } from "./validated-visit.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type PostListenerOptions = {
   readonly catalog: Catalog;
@@ -87,6 +87,8 @@ export type PostListenerOptions = {
   readonly observe?: PostObserver;
   /** Memory of bodies. Default: separate budgets */
   readonly memory?: IngestMemory;
+  /** Shares the thread with background work. */
+  readonly scheduler: Scheduler;
   readonly connections?: ConnectionLimits;
   /** Settings of protocols. Default: their standards */
   readonly protocols?: ProtocolSettings;
@@ -142,10 +144,10 @@ export function createPostListener(given: PostListenerOptions): Server {
     onEventsCut: (events) => given.observe?.eventsCut?.(events),
     onTimes: (counts) => given.observe?.times?.(counts),
   };
-  const { observe, opsEndpoints, log } = options;
+  const { observe, opsEndpoints, scheduler, log } = options;
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
     if (opsEndpoints?.(request, response) === true) return;
-    noteRequest();
+    scheduler.noteRequest();
     observe.began();
     handle(request, response, options)
       .then(({ outcome, events }) => observe.ended(outcome, events))
@@ -156,12 +158,14 @@ export function createPostListener(given: PostListenerOptions): Server {
       });
   };
   const server = createServer((request, response) => {
-    if (!refuseAmbiguous(request, response)) handleInTurn(request, () => receive(request, response));
+    if (!refuseAmbiguous(request, response)) handleInTurn(request, scheduler, () => receive(request, response));
   });
   const { connections = DEFAULT_CONNECTION_LIMITS, usesFastPath = true } = given;
   limitPipelining(server, POSTS_AT_ONCE);
   const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
-  const fast = usesFastPath ? addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms }) : null;
+  const fast = usesFastPath
+    ? addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms, scheduler })
+    : null;
   limitConnections(server, connections, given.onEvicted, fast?.isAnswering);
   server.once("close", () => options.failures[Symbol.dispose]());
   return server;
@@ -280,7 +284,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     answerEvent(request, response, hints, format, await post(key, form, peer, options));
   } catch (error) {
     if (match?.endpoint.kind === "post") {
-      return refuseByProtocol(request, response, { ...match, endpoint: match.endpoint }, error, options.failures);
+      return refuseByProtocol(request, response, { ...match, endpoint: match.endpoint }, error, options);
     }
     options.failures.note(error, { method: request.method ?? "", route: routeName(route), sender: request });
     const { status, headers, body } = toFailure(error);

@@ -11,8 +11,6 @@ import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
 import { quotaOwner } from "../../ratelimit/quota-owner.ts";
-import { noteRequest } from "../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
 import { SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
@@ -40,6 +38,8 @@ import { readBodyPieces } from "./body-pieces.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "../kit/endpoint.ts";
 import type { RecentIds } from "../append/recent-ids.ts";
 import { type Producer, storeEvents, type TimeCounts } from "../append/store-events.ts";
+import type { Yielder } from "../../scheduling/yielding.ts";
+import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type ServeOptions = {
   readonly catalog: Catalog;
@@ -52,6 +52,7 @@ export type ServeOptions = {
   readonly failures: Pick<FailureLog, "note">;
   readonly idempotency: Idempotency;
   readonly memory: IngestMemory;
+  readonly scheduler: Scheduler;
   readonly knownSenders: KnownSenders;
   readonly recent: RecentIds;
   readonly settings: ProtocolSettings;
@@ -74,18 +75,19 @@ export async function serveProtocol(
   options: ServeOptions,
 ): Promise<Served> {
   const { endpoint } = match;
+  const { scheduler } = options;
   if (endpoint.kind === "info") {
     if (hasBody(request)) await discardBody(request);
     const { headers } = request;
-    send(request, response, endpoint.answer({ settings: options.settings, headers }), {});
+    send(request, response, endpoint.answer({ settings: options.settings, headers }), {}, scheduler);
     return { outcome: "accepted", events: 0 };
   }
   try {
     const { answer, events } = await take(request, response, { ...match, endpoint }, peer, options);
-    send(request, response, answer, {});
+    send(request, response, answer, {}, scheduler);
     return { outcome: "accepted", events };
   } catch (error) {
-    return refuseByProtocol(request, response, { ...match, endpoint }, error, options.failures);
+    return refuseByProtocol(request, response, { ...match, endpoint }, error, options);
   }
 }
 
@@ -95,11 +97,11 @@ export function refuseByProtocol(
   response: ServerResponse,
   { endpoint, protocol }: PostMatch,
   error: unknown,
-  failures: Pick<FailureLog, "note">,
+  { failures, scheduler }: Pick<ServeOptions, "failures" | "scheduler">,
 ): Served {
   failures.note(error, { method: request.method ?? "", route: protocol, sender: request });
   const failure = toFailure(error);
-  send(request, response, endpoint.failed(failure, error, request.headers), failure.headers);
+  send(request, response, endpoint.failed(failure, error, request.headers), failure.headers, scheduler);
   return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
 }
 
@@ -114,7 +116,7 @@ async function take(
 ): Promise<{ readonly answer: ProtocolAnswer; readonly events: number }> {
   const { headers } = request;
   const query = queryOf(request.url ?? "/");
-  const { catalog, clock = HOST_CLOCK, memory } = options;
+  const { catalog, clock = HOST_CLOCK, memory, scheduler } = options;
   const key = keyInRequest(secret ?? endpoint.secret, query, headers);
   const { admit = admitByKey } = endpoint;
   const admitted = await orDiscard(request, () => admit(request, { logOfPath, key }, peer, options));
@@ -126,15 +128,15 @@ async function take(
     const gone = isSmall(request) ? undefined : goneSignal(response);
     const producer = { log: admitted.log, owner, apiKey: admitted.id, tags: choice.tags, gone };
     if (endpoint.pieces !== undefined) {
-      const pieces = readBodyPieces(request, endpoint.pieces, share);
+      const pieces = readBodyPieces(request, endpoint.pieces, { share, scheduler });
       const received = { headers, query, choice, limits: options.limits };
       return await storePieces(pieces, { endpoint, producer, received }, options);
     }
     const limit_bytes = endpoint.storesNothing === true ? SMALL_BODY_MAX_BYTES : BODY_MAX_BYTES;
     share.claim(mostHeld(request, limit_bytes));
-    const sent = await sentBody(request, { admitted, share, gone, limit_bytes });
+    const sent = await sentBody(request, { admitted, scheduler, share, gone, limit_bytes });
     const encoding = encodingOf(request, sent, endpoint);
-    const body = await decompress(sent, encoding, limit_bytes, { share, gone });
+    const body = await decompress(sent, encoding, limit_bytes, { scheduler, share, gone });
     share.claim(0);
     await share.hold(body.length, gone);
     const sent_bytes = sent.length;
@@ -175,18 +177,20 @@ function mostHeld(request: IncomingMessage, limit_bytes: number): number {
 
 type Sent = {
   readonly admitted: Pick<Admitted, "received">;
+  readonly scheduler: Scheduler;
   readonly share: BodyShare;
   readonly gone: AbortSignal | undefined;
   readonly limit_bytes: number;
 };
 
 /** Returns the body as sent, within its memory. */
-async function sentBody(request: IncomingMessage, { admitted, share, gone, limit_bytes }: Sent): Promise<Buffer> {
+async function sentBody(request: IncomingMessage, sent: Sent): Promise<Buffer> {
+  const { admitted, scheduler, share, gone, limit_bytes } = sent;
   const { received } = admitted;
   if (received === null) {
     const announced_bytes = announcedSize(request);
     if (announced_bytes <= limit_bytes) await orDiscard(request, () => share.hold(announced_bytes, gone));
-    return await receiveSent(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, share, gone });
+    return await receiveSent(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, scheduler, share, gone });
   }
   await share.hold(received.sent.length, gone);
   received.share.release();
@@ -236,8 +240,7 @@ function encodingOf({ headers }: IncomingMessage, body: Buffer, { encoding }: Po
 }
 
 /** Sends a long answer as fast as the client reads it, with turns for other work in between. */
-async function sendPieces(response: ServerResponse, pieces: Iterable<string>): Promise<void> {
-  const yielder = new Yielder(noteRequest, DECODING);
+async function sendPieces(response: ServerResponse, pieces: Iterable<string>, yielder: Yielder): Promise<void> {
   const closed = once(response, "close");
   for (const piece of pieces) {
     if (piece !== "") response.write(piece);
@@ -258,6 +261,7 @@ function send(
   response: ServerResponse,
   { status, type, body, headers }: ProtocolAnswer,
   more: Readonly<Record<string, string>>,
+  scheduler: Scheduler,
 ): void {
   if (response.headersSent || response.destroyed) return;
   const all: Record<string, string | number | undefined> = {
@@ -273,7 +277,7 @@ function send(
   }
   if (typeof body !== "string" && !(body instanceof Uint8Array)) {
     response.writeHead(status, all);
-    void sendPieces(response, body).catch(() => response.destroy());
+    void sendPieces(response, body, scheduler.beginDecoding()).catch(() => response.destroy());
     return;
   }
   if (status !== 204) all["Content-Length"] = Buffer.byteLength(body);

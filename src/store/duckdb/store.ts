@@ -44,6 +44,7 @@ import { insertVisits } from "./write/visits.ts";
 import { TimeSums } from "./memory/time-sums.ts";
 import * as write from "./write/write.ts";
 import { users } from "./read/users.ts";
+import { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type DuckdbOptions = {
   /**
@@ -77,6 +78,8 @@ export type DuckdbOptions = {
   readonly tableBlocks?: number;
   /** Whether a trick for speed is left out. By default none is. */
   readonly isPlain?: IsPlain;
+  /** Shares the thread with requests. A scheduler of its own by default. */
+  readonly scheduler?: Scheduler;
 };
 
 /** What the store does for speed alone. */
@@ -105,17 +108,19 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
   const { file, log, memoryLimit_mb = 512, threads = Math.min(4, availableParallelism()) } = options;
   const { readTimeout_ms = 30_000, countedEvents = 1024, summedEvents = 100_000 } = options;
   const { blockRows = 8192, tableBlocks, listedAttributes = MAX_LISTED_ATTRIBUTES } = options;
-  const { spillLimit_mb, filterLimit_mb, isPlain = () => false } = options;
+  const { spillLimit_mb, filterLimit_mb, isPlain = () => false, scheduler = new Scheduler() } = options;
+  const { querying } = scheduler;
   await using opening = new AsyncDisposableStack();
   const limits = { memoryLimit_mb, spillLimit_mb, threads, readTimeout_ms };
-  const database = opening.use(await Database.open({ file, log, ...limits }));
+  const database = opening.use(await Database.open({ file, scheduler, log, ...limits }));
   const filterLimit_bytes = filterLimit_mb === undefined ? Infinity : filterLimit_mb * 2 ** 20;
-  const blocks = { blockRows, filterLimit_bytes, filterPath: `${file}.filters`, tableBlocks, log };
+  const blocks = { blockRows, filterLimit_bytes, filterPath: `${file}.filters`, tableBlocks, scheduler, log };
   const statistics = await readStatistics(database, { countedEvents, summedEvents, ...blocks }, isPlain);
   opening.use(statistics.blocks);
   const builder =
     statistics.blocks instanceof BlockIndex ? opening.use(new BlockBuilder(database, statistics.blocks, log)) : null;
   const writer = new Writer(database, statistics, isPlain("vectors") ? beginValues : beginVector);
+  const fieldsOptions = { statistics, most: listedAttributes, querying };
   const listing = isPlain("list-pages") ? list.listSorted : list.list;
   const reading: Database["read"] = (work) => database.read(work).catch(rethrow);
   const extentOf = () => reading((connection) => statistics.extent(connection));
@@ -133,17 +138,18 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<DuckdbSto
     writes: () => writer.writes,
     nextOffset: (topic, partition) => reading((connection) => read.nextOffset(connection, topic, partition)),
     list: (plan, { countUpTo = Infinity } = {}) =>
-      readingPlan(plan, (connection) => listing(connection, plan, countUpTo, statistics)),
-    rows: (plan) => readingPlan(plan, (connection) => list.rows(connection, plan, statistics)),
-    group: (plan) => readingPlan(plan, (connection) => group(connection, plan, statistics)),
-    users: (plan) => reading((connection) => users(connection, plan)),
-    fields: (question) => reading((connection) => listFields(connection, question, statistics, listedAttributes)),
-    attributeNames: (key) =>
-      reading((connection) => attributeNames(connection, key, { statistics, most: listedAttributes })),
-    find: (from, key, id) => reading((connection) => read.find(connection, from, key, id)),
+      readingPlan(plan, (connection) => listing(connection, plan, countUpTo, statistics, querying)),
+    rows: (plan) => readingPlan(plan, (connection) => list.rows(connection, plan, statistics, querying)),
+    group: (plan) => readingPlan(plan, (connection) => group(connection, plan, statistics, querying)),
+    users: (plan) => reading((connection) => users(connection, plan, querying)),
+    fields: (question) => reading((connection) => listFields(connection, question, fieldsOptions)),
+    attributeNames: (key) => reading((connection) => attributeNames(connection, key, fieldsOptions)),
+    find: (from, key, id) => reading((connection) => read.find(connection, from, key, id, querying)),
     data: (key, id) => reading((connection) => read.data(connection, key, id)),
     annotations: async (ids) =>
-      statistics.annotatedLogs.isEmpty ? new Map() : reading((connection) => read.annotations(connection, ids)),
+      statistics.annotatedLogs.isEmpty
+        ? new Map()
+        : reading((connection) => read.annotations(connection, ids, querying)),
     deleteEvent: (key, id) => writer.deleteEvent(key, id),
     addBookmark: (user, key, id) => {
       statistics.annotatedLogs.add(key);
@@ -208,8 +214,8 @@ class Writer {
   constructor(database: Database, statistics: ColumnStatistics, beginColumn: BeginColumn) {
     this.#database = database;
     this.#statistics = statistics;
-    this.#events = new ChunkPool(eventsTable(statistics), beginColumn);
-    this.#alerts = new ChunkPool(ALERTS_TABLE, beginColumn);
+    this.#events = new ChunkPool(eventsTable(statistics), database.scheduler, beginColumn);
+    this.#alerts = new ChunkPool(ALERTS_TABLE, database.scheduler, beginColumn);
   }
 
   /** Number of successful writes of events. */

@@ -42,8 +42,11 @@ import { readParts, refresh } from "./client/indices.ts";
 import { data, find } from "./read/find.ts";
 import { annotations } from "./read/annotations.ts";
 import { writeAlerts } from "./write/alerts.ts";
+import { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type ElasticsearchStoreOptions = IndexOptions & {
+  /** Shares the thread with requests. Default: a scheduler of its own */
+  readonly scheduler?: Scheduler;
   readonly client: Client;
   /**
    * Prefix of all index names, so that several services can share a cluster: lower-case letters,
@@ -74,6 +77,8 @@ const EXTENT_TIMEOUT_MS = 5_000;
  */
 export async function openElasticsearchStore(options: ElasticsearchStoreOptions): Promise<Store> {
   const { client, namespace, log, beforeRemoval = async () => {}, ownerOf = (key) => key } = options;
+  const { scheduler = new Scheduler() } = options;
+  const { querying } = scheduler;
   const { queryTimeout_ms = QUERY_TIMEOUT_MS, listedAttributes = MAX_LISTED_ATTRIBUTES } = options;
   if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(namespace)) {
     throw new StartError(
@@ -89,7 +94,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
   log.info({ namespace }, "elasticsearch: index templates are installed");
   const columns = new ColumnsOfLogs(client, names, ownerOf);
   const hints = new DistinctHints();
-  const recovery = createRecovery({ client, names, columns, log });
+  const recovery = createRecovery({ client, names, columns, scheduler, log });
   recovery.check();
   const { written, changed } = withRecovery(recovery);
   const runQuery = <T>(query: () => Promise<T>): Promise<T> =>
@@ -105,7 +110,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
         ).catch(() => null),
     });
   return {
-    prepareEvents: () => new ElasticsearchEvents(names.eventsOf, columns),
+    prepareEvents: () => new ElasticsearchEvents(names.eventsOf, columns, scheduler),
     writeEvents: (events) => written(writeEncodedBulk(client, bulkOperations(events))),
     writeAlerts: (alerts) => written(writeAlerts(client, names, alerts)),
     writeVisits: (visits) =>
@@ -118,11 +123,12 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     writeDeletions: (deletions) => written(writeDeletions(client, names, deletions)),
     nextOffset: async () => null,
 
-    list: (plan, { countUpTo = Infinity } = {}) => runPlan(plan, () => list(client, names, plan, countUpTo)),
-    rows: (plan) => runPlan(plan, () => rows(client, names, plan)),
-    group: (plan) => runPlan(plan, () => group(client, names, plan, hints)),
-    users: (plan) => runQuery(() => users(client, names, plan)),
-    fields: (query) => runQuery(() => fields(client, names, query, { most: listedAttributes })),
+    list: (plan, { countUpTo = Infinity } = {}) =>
+      runPlan(plan, () => list(client, names, plan, { countUpTo, querying })),
+    rows: (plan) => runPlan(plan, () => rows(client, names, plan, querying)),
+    group: (plan) => runPlan(plan, () => group(client, names, plan, { hints, querying })),
+    users: (plan) => runQuery(() => users(client, names, plan, querying)),
+    fields: (query) => runQuery(() => fields(client, names, query, { most: listedAttributes, querying })),
     attributeNames: (key) => runQuery(() => attributeNames(client, names, key, listedAttributes)),
     find: (from, key, id) => translated(() => find(client, names, from, key, id)),
     data: (key, id) => translated(() => data(client, names, key, id)),
@@ -144,7 +150,7 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
     },
     reclassify: (piece) => changed(() => withoutFailFast(() => reclassify(client, names, piece))),
     rebuild: (options) =>
-      translated(() => withoutFailFast(() => rebuild({ client, names, columns, log }, options))).catch(
+      translated(() => withoutFailFast(() => rebuild({ client, names, columns, scheduler, log }, options))).catch(
         (error: unknown) => {
           recovery.check();
           throw options.signal.aborted ? options.signal.reason : error;

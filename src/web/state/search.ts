@@ -9,6 +9,7 @@ import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../part
 import type { Moments, Range } from "../parts/query/range.ts";
 import { findZone } from "../parts/time/zones.ts";
 import type { TimeOrder } from "../parts/rows/question.ts";
+import { changedParameters } from "./location.ts";
 import type { Location } from "./location.ts";
 
 /**
@@ -80,18 +81,12 @@ export type SearchOptions = {
   /** The reader's own zone, by name. */
   readonly zone: ReadonlySignal<string>;
   /** The classes of the log that the reader hides. */
-  readonly hidden?: ReadonlySignal<readonly string[]>;
-  readonly now?: () => number;
+  readonly hidden: ReadonlySignal<readonly string[]>;
 };
 
 /** Creates the search that the address describes. Call {@link Search.start} after changes. */
-export function createSearch({
-  log,
-  location,
-  zone: ownZone,
-  hidden: ownHidden = signal([]),
-  now = Date.now,
-}: SearchOptions): Search & { follow: () => void } {
+export function createSearch(options: SearchOptions): Search & { follow: () => void } {
+  const { log, location, zone: ownZone, hidden: ownHidden } = options;
   const query = signal(STANDARD_QUERY);
   const range = signal(STANDARD_RANGE);
   const order = signal<TimeOrder>("desc");
@@ -115,7 +110,7 @@ export function createSearch({
   const begin = (typed = query.peek()): Run => {
     abort.abort();
     abort = new AbortController();
-    const now_ms = now();
+    const now_ms = Date.now();
     const chosen = resolveRange(range.peek(), zone.peek(), now_ms);
     return {
       number: (number += 1),
@@ -137,14 +132,7 @@ export function createSearch({
   };
   const cancelled = signal(0);
   const start = (parameters = location.place.peek().parameters) => {
-    const asked = {
-      q: query.peek() === STANDARD_QUERY ? undefined : query.peek(),
-      ...writeRange(range.peek()),
-      order: order.peek() === "asc" ? "old" : undefined,
-      tz: chosenZone.peek() || undefined,
-      hide: hide.peek() === OWN_HIDING ? undefined : hide.peek(),
-    };
-    location.go({ parameters: withSearch(parameters, asked) });
+    location.go({ parameters: withSearch(parameters, { query, range, order, chosenZone, hide }) });
     address = searchIn(location.place.peek().parameters);
     run.value = begin();
   };
@@ -162,9 +150,7 @@ export function createSearch({
       const own = withOwnRange(query.peek(), moments, zone.peek());
       if (own === null) range.value = exactRange(moments);
       else query.value = own;
-      const parameters = new Map(location.place.peek().parameters);
-      parameters.delete("live");
-      start(parameters);
+      start(changedParameters(location.place.peek().parameters, { live: null }));
     },
     again() {
       run.value = begin(run.peek().typed);
@@ -191,7 +177,6 @@ export function createSearch({
 
 /** The parameters that identify a search. */
 const PARAMETERS = ["q", ...RANGE_PARAMETERS, "order", "tz", "hide", "only"] as const;
-type Asked = Partial<Record<(typeof PARAMETERS)[number], string | undefined>>;
 
 /** Returns a key of the search that an address describes. */
 function searchIn(parameters: ReadonlyMap<string, string>): string {
@@ -208,13 +193,20 @@ function queryIn(parameters: ReadonlyMap<string, string>): string {
 }
 
 /** Sets the parameters of a search, omits its defaults, and removes the row of the previous one. */
-function withSearch(parameters: ReadonlyMap<string, string>, asked: Asked): ReadonlyMap<string, string> {
-  const next = new Map(parameters);
-  next.delete("at");
-  for (const name of PARAMETERS) {
-    const value = asked[name];
-    if (value === undefined) next.delete(name);
-    else next.set(name, value);
-  }
-  return next;
+function withSearch(
+  parameters: ReadonlyMap<string, string>,
+  { query, range, order, chosenZone, hide }: Pick<Search, "query" | "range" | "order" | "chosenZone" | "hide">,
+): ReadonlyMap<string, string> {
+  return changedParameters(parameters, {
+    at: null,
+    q: query.peek() === STANDARD_QUERY ? null : query.peek(),
+    t: null,
+    from: null,
+    to: null,
+    ...writeRange(range.peek()),
+    order: order.peek() === "asc" ? "old" : null,
+    tz: chosenZone.peek() || null,
+    hide: hide.peek() === OWN_HIDING ? null : hide.peek(),
+    only: null,
+  });
 }

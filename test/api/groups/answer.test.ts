@@ -10,6 +10,9 @@ import type { PlannedGroups } from "../../../src/query/planned-query.ts";
 import { parseZone } from "../../../src/query/zone.ts";
 import { event } from "../../contract/store-fixture.ts";
 import { evaluateGroup } from "../../reference/groups.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
+
+const scheduler = new Scheduler();
 
 const SHOP = "shop" as LogKey;
 /** Monday. */
@@ -30,8 +33,12 @@ function ask(query: string, tz = "UTC"): PlannedGroups {
 async function answer(query: string, given: readonly Given[], tz?: string): Promise<unknown> {
   const question = ask(query, tz);
   const events = eventsOf(given);
-  const found = await answerGroups({ group: async (plan) => evaluateGroup(plan, events) }, question);
-  const { payload } = await writeLong({ kind: "json" }, showGroups(found, question), () => true);
+  const found = await answerGroups(
+    { group: async (plan) => evaluateGroup(plan, events) },
+    question,
+    scheduler.querying,
+  );
+  const { payload } = await writeLong({ kind: "json" }, showGroups(found, question), () => true, scheduler);
   return JSON.parse(String(payload));
 }
 
@@ -256,7 +263,7 @@ test("COMPARE selects the earlier groups by the keys of the present ones", async
     plans.push(plan);
     return evaluateGroup(plan, events);
   };
-  const found = await answerGroups({ group }, question);
+  const found = await answerGroups({ group }, question, scheduler.querying);
   t.deepEqual(
     found.map(({ keys, values, previous }) => [keys[0], values[0], previous?.[0]]),
     [
@@ -270,8 +277,12 @@ test("COMPARE selects the earlier groups by the keys of the present ones", async
 test("XML lists keys as elements, with an attribute for a name that is not a valid element name", async (t) => {
   const question = ask("GET events GROUPBY source, user COLUMNS(KEY, COUNT, AVG(@took), COUNT AS _) COMPARE(DAYS(1))");
   const events = eventsOf([["2026-11-23T10:10Z", { source: "<a>", ...took(2) }]]);
-  const found = await answerGroups({ group: async (plan) => evaluateGroup(plan, events) }, question);
-  const { payload } = await writeLong({ kind: "xml" }, showGroups(found, question), () => true);
+  const found = await answerGroups(
+    { group: async (plan) => evaluateGroup(plan, events) },
+    question,
+    scheduler.querying,
+  );
+  const { payload } = await writeLong({ kind: "xml" }, showGroups(found, question), () => true, scheduler);
   t.is(
     String(payload),
     '<?xml version="1.0" encoding="utf-8"?><results><aggregate><key>&lt;a&gt;</key>' +

@@ -8,6 +8,9 @@ import { planQuery } from "../../../src/query/planner.ts";
 import { parseZone } from "../../../src/query/zone.ts";
 import { storedEvents } from "../../reference/arbitrary.ts";
 import { evaluateGroup } from "../../reference/groups.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
+
+const scheduler = new Scheduler();
 
 const SHOP = "shop" as LogKey;
 const NOW = Date.parse("2012-03-02T10:00Z");
@@ -22,7 +25,7 @@ const RANGES = [
 async function answer(query: string, events: readonly StoredEvent[], tz: string): Promise<AnsweredGroup[]> {
   const question = planQuery(query, { logs: [SHOP], now_ms: NOW, zone: parseZone(tz) });
   if (question.kind !== "groups") throw new Error(`${query} asks for no groups`);
-  return await answerGroups({ group: async (plan) => evaluateGroup(plan, events) }, question);
+  return await answerGroups({ group: async (plan) => evaluateGroup(plan, events) }, question, scheduler.querying);
 }
 
 const asked = fc.record({

@@ -13,6 +13,7 @@ import { closeGracefully, limitConnections } from "../../../src/http/listen.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../../src/http/limits/connection-limits.ts";
 import { readResponse, open } from "../../security/raw.ts";
 import { until } from "../../support/until.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 type Served = AsyncDisposable & {
   readonly server: Server;
@@ -79,7 +80,7 @@ async function serve(
           return true;
         },
       },
-      { keepAlive_ms, first_ms },
+      { keepAlive_ms, first_ms, scheduler: new Scheduler() },
     );
   }
   if (asStreams) server.prependListener("connection", readAsStream);
@@ -211,7 +212,7 @@ test("requests of many clients that arrive at once, in pieces, are not mixed up"
     answer({ status: 201, headers: { "Content-Length": String(payload.length) }, payload });
     return true;
   };
-  addFastPath(server, { route, take }, { keepAlive_ms: 65_000, first_ms: 65_000 });
+  addFastPath(server, { route, take }, { keepAlive_ms: 65_000, first_ms: 65_000, scheduler: new Scheduler() });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

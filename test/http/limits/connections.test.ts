@@ -11,6 +11,7 @@ import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../../../src/h
 import { exchange, readResponse, open } from "../../security/raw.ts";
 import { bestOf_ms } from "../../support/turns.ts";
 import { until } from "../../support/until.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const MB = 1024 * 1024;
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n";
@@ -209,7 +210,7 @@ async function startHeld(t: ExecutionContext, isFast: boolean, { silence_ms = 60
             return true;
           },
         },
-        { keepAlive_ms: 60_000, first_ms: 60_000 },
+        { keepAlive_ms: 60_000, first_ms: 60_000, scheduler: new Scheduler() },
       ).isAnswering
     : () => false;
   const limits = { ...DEFAULT_CONNECTION_LIMITS, ...LONG_TIMEOUTS, connections: 10 };

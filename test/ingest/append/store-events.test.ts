@@ -11,6 +11,7 @@ import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
 import { storeEvents } from "../../../src/ingest/append/store-events.ts";
 import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
 import { until } from "../../support/until.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const LARGE = 1024 * 1024;
 const producer = { log: parseLogKey("a")!, owner: "ann", apiKey: "", tags: [], sent_bytes: 10_000, repeat: null };
@@ -24,6 +25,7 @@ function optionsOf(store: () => EventId) {
     limits: DEFAULT_LIMITS,
     clock: HOST_CLOCK,
     memory: { turns: new FairTurns() },
+    scheduler: new Scheduler(),
   };
 }
 

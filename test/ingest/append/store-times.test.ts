@@ -11,6 +11,7 @@ import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
 import { storeEvents } from "../../../src/ingest/append/store-events.ts";
 import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
 import type { StoreTimes } from "../../../src/ingest/append/store-events.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 /** Two and a half appends. */
 const COUNT = 10_000;
@@ -52,6 +53,7 @@ async function store(append: (n: number) => void, times?: StoreTimes): Promise<n
     limits: DEFAULT_LIMITS,
     clock: HOST_CLOCK,
     memory: { turns: new FairTurns() },
+    scheduler: new Scheduler(),
     ...(times && { times }),
   };
   return (await storeEvents(PRODUCER, 1, read, options)).stored.accepted;

@@ -3,7 +3,6 @@ import type { ExecutionContext } from "ava";
 import { join } from "node:path";
 import { pino } from "pino";
 
-import { busyPolled_ms } from "../../../src/scheduling/busy-poll.ts";
 import type { Bus, NewRecord } from "../../../src/bus/bus.ts";
 import { openSqliteBus } from "../../../src/bus/sqlite/sqlite.ts";
 import { LateAppend, LoggiaError } from "../../../src/errors.ts";
@@ -18,6 +17,7 @@ import { ABSENT_FIELDS } from "../../../src/events/absent-fields.ts";
 import { eventsOn } from "../../support/events-on.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const SHOP = parseLogKey("shop")!;
 const ATTIC = parseLogKey("attic")!;
@@ -262,13 +262,15 @@ test("logs of one owner share the room left to those with few waiting events", a
 });
 
 test.serial("the thread busy-polls while many posts wait for a short append", async (t) => {
+  const scheduler = new Scheduler();
   /**
    * Returns the share of time that the thread sleeps while this many posts wait for appends that
    * take this long.
    */
   const sleeping = async (posts: number, append_ms: number, usesBusyPoll: boolean): Promise<number> => {
     const bus = { append: () => new Promise<void>((resolve) => setTimeout(resolve, append_ms)) };
-    const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, usesBusyPoll });
+    const busyPoll = usesBusyPoll ? scheduler.busyPoll : undefined;
+    const coalescer = createWriteCoalescer({ bus, ids: createIdSource(), ...BOUNDS, busyPoll });
     const before = performance.eventLoopUtilization();
     for (let round = 0; round < Math.max(1, 40 / append_ms); round++) {
       await Promise.all(Array.from({ length: posts }, () => coalescer.submit(SHOP, EVENT)));
@@ -276,10 +278,10 @@ test.serial("the thread busy-polls while many posts wait for a short append", as
     return 1 - performance.eventLoopUtilization(before).utilization;
   };
   let [usual, awake] = [0, 1];
-  const before_ms = busyPolled_ms();
+  const before_ms = scheduler.busyPolled_ms;
   // A process without a processor neither sleeps nor works, so one measurement on a busy machine
   // says little.
-  const polled_ms = (): number => busyPolled_ms() - before_ms;
+  const polled_ms = (): number => scheduler.busyPolled_ms - before_ms;
   for (let looks = 0; looks < 10 && (awake >= usual / 2 || polled_ms() <= 5); looks++) {
     [usual, awake] = [await sleeping(64, 1, false), await sleeping(64, 1, true)];
   }
@@ -293,9 +295,9 @@ test.serial("the thread busy-polls while many posts wait for a short append", as
   ] as const) {
     let asleep = 0;
     for (let looks = 0; looks < 10 && asleep <= usual / 2; looks++) {
-      const idle_ms = busyPolled_ms();
+      const idle_ms = scheduler.busyPolled_ms;
       asleep = await sleeping(posts, append_ms, true);
-      const busy_ms = busyPolled_ms() - idle_ms;
+      const busy_ms = scheduler.busyPolled_ms - idle_ms;
       t.true(busy_ms <= most_ms, `${busy_ms} ms`);
     }
     t.true(asleep > usual / 2, why);

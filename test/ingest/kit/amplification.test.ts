@@ -12,6 +12,7 @@ import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
 import { storeEvents } from "../../../src/ingest/append/store-events.ts";
 import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
 import { receivedOf } from "../../support/received.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const MB = 1024 * 1024;
 const LIMITS = DEFAULT_LIMITS;
@@ -81,6 +82,7 @@ async function store({ path, type = "application/json", body, query = "", tags =
     limits: LIMITS,
     clock: HOST_CLOCK,
     memory: { turns: new FairTurns() },
+    scheduler: new Scheduler(),
   };
   const producer = { log: parseLogKey("a")!, owner: "ann", apiKey: "", tags, sent_bytes, repeat: null };
   const { stored } = await storeEvents(producer, received.body.length, () => endpoint.read(received), options);

@@ -5,6 +5,7 @@ import { compress, uncompress } from "snappyjs";
 import { decompress } from "../../../src/ingest/kit/inflate.ts";
 import * as snappy from "../../../src/ingest/kit/snappy.ts";
 import { resultOf } from "../../support/steps.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const { sizeOfSnappy } = snappy;
 const decompressSnappy = (block: Buffer): Buffer => resultOf(snappy.decompressSnappy(block));
@@ -78,6 +79,7 @@ const BEGIN = chunk(0xff, Buffer.from("sNaPpY"));
 const SUM = Buffer.alloc(4);
 
 test("framed snappy, which the Collector calls snappy, is decompressed unchanged", async (t) => {
+  const scheduler = new Scheduler();
   const text = Buffer.from("0123456789".repeat(10_000));
   const framed = Buffer.concat([
     BEGIN,
@@ -88,11 +90,13 @@ test("framed snappy, which the Collector calls snappy, is decompressed unchanged
     chunk(0x01, Buffer.concat([SUM, text.subarray(65_536)])),
   ]);
   for (const encoding of ["snappy", "x-snappy-framed"]) {
-    t.true((await decompress(framed, encoding, 1_000_000)).equals(text), encoding);
-    await t.throwsAsync(decompress(framed, encoding, text.length - 1), { message: /exceeds the limit of/ });
+    t.true((await decompress(framed, encoding, 1_000_000, { scheduler })).equals(text), encoding);
+    await t.throwsAsync(decompress(framed, encoding, text.length - 1, { scheduler }), {
+      message: /exceeds the limit of/,
+    });
   }
-  t.true((await decompress(Buffer.from(compress(text)), "snappy", 1_000_000)).equals(text));
-  t.is((await decompress(BEGIN, "snappy", 1_000)).length, 0);
+  t.true((await decompress(Buffer.from(compress(text)), "snappy", 1_000_000, { scheduler })).equals(text));
+  t.is((await decompress(BEGIN, "snappy", 1_000, { scheduler })).length, 0);
 });
 
 test("framed snappy that is truncated, of an unknown kind or too large is refused", (t) => {

@@ -15,6 +15,7 @@ import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
 import type { RouteSettings, SocketSettings, Transport } from "../../../src/settings/listeners.ts";
 import { UTC } from "../../../src/query/zone.ts";
 import { LOG, serviceOf } from "../../support/service.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 /** A bus that the test can mark as full, and the texts that it has received. */
 export type Bus = { isFull: boolean; readonly texts: string[]; readonly logs: Set<string>; refusals: number };
@@ -34,6 +35,7 @@ export async function contextOf(
   t.teardown(() => abandoned.abort());
   const context: ListenerContext = {
     catalog: service.ports.catalog,
+    scheduler: new Scheduler(),
     coalescer: {
       async submitLines(log, lines) {
         await new Promise(setImmediate);

@@ -5,6 +5,7 @@ import { readAttributes } from "../../../src/ingest/posting/attributes.ts";
 import { readBatch } from "../../../src/ingest/posting/batch.ts";
 import type { BatchForm } from "../../../src/ingest/posting/batch.ts";
 import { validateEvent } from "../../../src/ingest/posting/validated-event.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const RANGE = { read_ms: 0, trusted_ms: 0, retentionDays: null };
 
@@ -88,7 +89,7 @@ test("attributes nested too deeply for the call stack make a bad event and nothi
     const batch = await readBatch(
       form,
       { body: bytes, sent_bytes: bytes.length },
-      { limits: DEFAULT_LIMITS, range: RANGE, secret: "" },
+      { limits: DEFAULT_LIMITS, range: RANGE, secret: "", scheduler: new Scheduler() },
     );
     t.like(batch, { accepted: 1, rejected: 3 });
     t.regex(batch.items[0]!.fault!, /attributes are too many or too long to be read/);

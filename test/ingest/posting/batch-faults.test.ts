@@ -7,6 +7,7 @@ import { batchJson } from "../../../src/ingest/posting/batch-answer.ts";
 import { readBatch } from "../../../src/ingest/posting/batch.ts";
 import { get, KEY, LOG, type Service, serviceOf } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const FIRST = "6b01546226800000168a1671";
 
@@ -17,7 +18,7 @@ async function batchOf(lines: readonly string[], sent_bytes?: number) {
   return await readBatch(
     "lines",
     { body, sent_bytes: sent_bytes ?? body.length },
-    { limits: DEFAULT_LIMITS, range: range, secret: "" },
+    { limits: DEFAULT_LIMITS, range: range, secret: "", scheduler: new Scheduler() },
   );
 }
 
@@ -80,7 +81,11 @@ test("a compressed array has the same limit of events", async (t) => {
   const range = { read_ms: Date.now(), trusted_ms: Date.now(), retentionDays: null };
   const read = (count: number) => {
     const body = Buffer.from(JSON.stringify(Array.from({ length: count }, () => ({ text: "x" }))));
-    return readBatch("array", { body, sent_bytes: 48 }, { limits: DEFAULT_LIMITS, range: range, secret: "" });
+    return readBatch(
+      "array",
+      { body, sent_bytes: 48 },
+      { limits: DEFAULT_LIMITS, range: range, secret: "", scheduler: new Scheduler() },
+    );
   };
   await t.throwsAsync(() => read(149), { message: /at most 148 events.*it holds 149/ });
   t.is((await read(148)).accepted, 148);

@@ -10,6 +10,7 @@ import { completeLine, decodeRecord, encodeRecord } from "../../../src/events/re
 import { createIdSource } from "../../../src/events/id.ts";
 import { type BatchBody, readBatch } from "../../../src/ingest/posting/batch.ts";
 import { holdOfBest_ms } from "../../support/turns.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const LOG = parseLogKey("shop")!;
 const NOW_MS = Date.UTC(2026, 10, 22);
@@ -27,7 +28,7 @@ async function outcomes(body: string) {
 }
 
 async function outcomesBy(openLines: OpenLines, body: string) {
-  const rules = { limits: DEFAULT_LIMITS, range: RANGE, secret: "", openLines };
+  const rules = { limits: DEFAULT_LIMITS, range: RANGE, secret: "", openLines, scheduler: new Scheduler() };
   const { items } = await readBatch("lines", plain(body), rules);
   const lines = items.map(({ line }) => completeLine(id, line!.created ?? "7", line!.fields));
   const events = decodeRecord(encodeRecord(LOG, lines));
@@ -169,11 +170,13 @@ test("blank lines in a body do not change its events", async (t) => {
     limits: DEFAULT_LIMITS,
     range: RANGE,
     secret: "",
+    scheduler: new Scheduler(),
   });
   const beside = await readBatch("lines", plain(`\n${usual({ user: "ann" })}${"\n".repeat(1_000_000)}`), {
     limits: DEFAULT_LIMITS,
     range: RANGE,
     secret: "",
+    scheduler: new Scheduler(),
   });
   t.deepEqual(beside, alone);
 });
@@ -181,7 +184,12 @@ test("blank lines in a body do not change its events", async (t) => {
 test("reading lines yields to other work, also for blank lines", async (t) => {
   for (const lines of [`${usual({})}\n`.repeat(4_900), "\n".repeat(1_000_000)]) {
     const hold_ms = await holdOfBest_ms(25, () =>
-      readBatch("lines", plain(`${lines}${usual({})}`), { limits: DEFAULT_LIMITS, range: RANGE, secret: "" }),
+      readBatch("lines", plain(`${lines}${usual({})}`), {
+        limits: DEFAULT_LIMITS,
+        range: RANGE,
+        secret: "",
+        scheduler: new Scheduler(),
+      }),
     );
     t.true(hold_ms < 25, `${hold_ms} ms`);
   }

@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { readBatch } from "../../../src/ingest/posting/batch.ts";
 import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
 import { turnsDuring } from "../../support/turns.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const RANGE = { read_ms: Date.now(), trusted_ms: Date.now(), retentionDays: null };
 
@@ -15,8 +16,11 @@ test("a small batch is read at once, large ones one after the other, yielding to
     return { body, sent_bytes: body.length };
   };
   const read = (name: string, count: number) =>
-    readBatch("array", bodyOf(count), { limits: DEFAULT_LIMITS, range: RANGE, secret: "" }, (work) =>
-      turns.run("ann", work),
+    readBatch(
+      "array",
+      bodyOf(count),
+      { limits: DEFAULT_LIMITS, range: RANGE, secret: "", scheduler: new Scheduler() },
+      (work) => turns.run("ann", work),
     ).then(({ accepted }) => {
       ended.push(name);
       return accepted;

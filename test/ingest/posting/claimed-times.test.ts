@@ -3,6 +3,7 @@ import test from "ava";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { readBatch } from "../../../src/ingest/posting/batch.ts";
 import type { BatchForm } from "../../../src/ingest/posting/batch.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 22);
 
@@ -13,7 +14,7 @@ async function linesOf(form: BatchForm, events: readonly object[], keepsClaims: 
   const batch = await readBatch(
     form,
     { body, sent_bytes: body.length },
-    { limits: DEFAULT_LIMITS, range, secret: "k" },
+    { limits: DEFAULT_LIMITS, range, secret: "k", scheduler: new Scheduler() },
   );
   const lines = batch.items.map(({ line }) => {
     const { text, attributes } = JSON.parse(`{${line!.fields}`) as { text: string; attributes?: object };

@@ -7,6 +7,7 @@ import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { createIngestMemory } from "../../../src/ingest/kit/ingest-memory.ts";
 import { createPostListener } from "../../../src/ingest/posting/listener.ts";
 import { LOG } from "../../support/service.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const TEXT_LENGTH = 100_000;
 
@@ -28,6 +29,7 @@ for (const [name, headers] of [
       coalescer: {} as never,
       idempotency: {} as never,
       limits: DEFAULT_LIMITS,
+      scheduler: new Scheduler(),
       log: pino({ level: "silent" }),
       memory,
     });

@@ -3,6 +3,7 @@ import test from "ava";
 import { previewHook } from "../../../src/ingest/protocols/hooks/preview.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import { holdOfBest_ms } from "../../support/turns.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const MOST_MS = 15;
 /** As large as the API takes it. */
@@ -18,7 +19,7 @@ for (const [name, template, body] of [
 ] as const) {
   test(`a preview of a template takes no long step with ${name}`, async (t) => {
     const hook = { kind: "json", template } as const;
-    const options = { limits: DEFAULT_LIMITS, read_ms: 0 };
+    const options = { limits: DEFAULT_LIMITS, read_ms: 0, scheduler: new Scheduler() };
     const longest_ms = await holdOfBest_ms(MOST_MS, () => previewHook({ hook, body, headers: {} }, options));
     t.true(longest_ms < MOST_MS, `${longest_ms.toFixed()} ms`);
   });

@@ -14,6 +14,7 @@ import { AUTHORIZATION, environmentOf, KEY, LOG, serviceOf, startService, STOPPE
 import type { Service } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { makeHook } from "./hooks-made.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const MB = 1024 * 1024;
 const MEGABYTE = Buffer.alloc(MB);
@@ -94,6 +95,7 @@ async function stepsOf(
   try {
     await admitHook(request, given, peer, {
       catalog: watched,
+      scheduler: new Scheduler(),
       limiter,
       guesses: new GuessLimiter(),
       memory,

@@ -15,6 +15,7 @@ import { storeEvents } from "../../../src/ingest/append/store-events.ts";
 import type { Stored } from "../../../src/ingest/append/store-events.ts";
 import { receivedOf } from "../../support/received.ts";
 import { busy_ms, holdOfBest_ms } from "../../support/turns.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const BODY_BYTES = 8 * 1024 * 1024;
 const TIME = "1795668973536000000";
@@ -152,6 +153,7 @@ async function take(
     limits: DEFAULT_LIMITS,
     clock: HOST_CLOCK,
     memory: { turns: new FairTurns() },
+    scheduler: new Scheduler(),
   };
   const given = { log: parseLogKey("a")!, apiKey: "", tags: [], owner: "ann" };
   const producer = { ...given, sent_bytes: body.length, repeat: null };

@@ -9,6 +9,7 @@ import { compileMatcher, matcherInSteps } from "../../../pipelines/classify/matc
 import type { Subject } from "../../../pipelines/classify/matcher.ts";
 import { Matchers } from "../../../pipelines/classify/matchers.ts";
 import type { Missing } from "../../../pipelines/classify/matchers.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 function filter(i: number, conditions: Partial<ClassFilter> = { tag: `t${i}` }): ClassFilter {
   return { key: `k${i}`, display: "", color: "", tag: "", text: "", link: "", source: "", weight: 0, ...conditions };
@@ -100,7 +101,7 @@ function prepare(lists: Map<LogKey, readonly ClassFilter[]>) {
     classFilters: (log: LogKey) => lists.get(log) ?? [],
     ownerOf: () => "ann" as never,
   };
-  const classOf = createClassifier(catalog, matchers);
+  const classOf = createClassifier(catalog, new Scheduler(), matchers);
   const ask = (log: LogKey, tag: string) => classOf({ ...SUBJECT, log, tags: [tag] } as unknown as StoredEvent);
   return { matchers, ask };
 }
@@ -233,7 +234,7 @@ test("matchers count for the account that owns their logs", async (t) => {
     classFilters: (log: LogKey) => lists.get(log)!,
     ownerOf: () => "ann" as never,
   };
-  const classOf = createClassifier(catalog, matchers);
+  const classOf = createClassifier(catalog, new Scheduler(), matchers);
   for (const log of lists.keys()) {
     for (let i = 0; i < 10; i++) await classOf({ ...SUBJECT, log } as unknown as StoredEvent);
     await matchers.idle();

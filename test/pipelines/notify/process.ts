@@ -10,10 +10,11 @@ import { createEmailChannel } from "../../../pipelines/notify/channels/email.ts"
 import { startNotifier } from "../../../pipelines/notify/notifier.ts";
 import { startPipeline } from "../../../pipelines/runner.ts";
 import { openEmbedded, SILENT } from "../fixture.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const [folder = "", port = "", deadline = ""] = process.argv.slice(2);
 const ports = await openEmbedded(folder);
-const pipeline = await startPipeline({ ...ports, log: SILENT, notices: true });
+const pipeline = await startPipeline({ ...ports, scheduler: new Scheduler(), log: SILENT, notices: true });
 const notifier = await startNotifier({
   ...ports,
   documents: await openSqliteDocuments({ file: join(folder, "notifications.sqlite") }),

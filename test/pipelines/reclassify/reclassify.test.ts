@@ -24,11 +24,13 @@ import type { Ports } from "../fixture.ts";
 import { ENGINE_KINDS } from "../engine-kinds.ts";
 import { openOrders } from "./orders.ts";
 import type { Orders } from "./orders.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 /** Runs orders in this process, as one of several. */
 function carryOut(t: ExecutionContext, ports: Ports, documents: Orders, options: Partial<StartOptions> = {}) {
   const reclassifying = startReclassifying({
     ...ports,
+    scheduler: new Scheduler(),
     documents,
     group: "pipeline",
     propagation_ms: 0,

@@ -10,6 +10,7 @@ import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 import { classFilter, SILENT } from "../fixture.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const onCluster = realEngines ? test : test.skip;
 const log = parseLogKey(LOG)!;
@@ -89,7 +90,8 @@ onCluster("producers, pollers and readers of several processes are unaffected by
   const { store } = service.ports;
   const signal = new AbortController().signal;
   const rebuilding = { ...store, rebuild: store.rebuild! };
-  const options = { ...service.ports, store: rebuilding, now: Date.now, log: SILENT, since: 0, signal };
+  const scheduler = new Scheduler();
+  const options = { ...service.ports, store: rebuilding, scheduler, now: Date.now, log: SILENT, since: 0, signal };
   for (const key of ["second", "third"]) {
     await catalog.createClassFilter(log, classFilter(key, { text: "event", weight: key === "second" ? 5 : 9 }));
     const start_ms = performance.now();

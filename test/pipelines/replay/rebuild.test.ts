@@ -21,6 +21,7 @@ import {
 import type { Ports } from "../fixture.ts";
 import { ENGINE_KINDS } from "../engine-kinds.ts";
 import { writeEvents } from "../../support/write-events.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const onCluster = realEngines ? test : test.skip;
 
@@ -33,6 +34,7 @@ function run(ports: Ports, options: Partial<RebuildOptions> = {}): Promise<Repla
   return rebuild({
     ...ports,
     store: { ...store, rebuild: store.rebuild! },
+    scheduler: new Scheduler(),
     now: Date.now,
     log: SILENT,
     since: 0,

@@ -21,11 +21,20 @@ import {
 } from "../fixture.ts";
 import type { Ports } from "../fixture.ts";
 import { ENGINE_KINDS } from "../engine-kinds.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 const DAY_MS = 86_400_000;
 
 function run(ports: Ports, options: Partial<ReplayOptions> = {}) {
-  return replay({ ...ports, now: Date.now, log: SILENT, since: 0, signal: new AbortController().signal, ...options });
+  return replay({
+    ...ports,
+    scheduler: new Scheduler(),
+    now: Date.now,
+    log: SILENT,
+    since: 0,
+    signal: new AbortController().signal,
+    ...options,
+  });
 }
 
 /** Removes all events of a log from the store, but not the markers of deletions. */

@@ -3,6 +3,7 @@ import { event, MORNING, newLog, write } from "../../contract/store-fixture.ts";
 import { fields } from "../../../src/store/elasticsearch/read/fields.ts";
 import { evaluateFields } from "../../reference/fields.ts";
 import { client, serially, open, attributes, COUNT, listsAgree, agreeOnGroups } from "./attributes-fixture.ts";
+import { Scheduler } from "../../../src/scheduling/scheduler.ts";
 
 serially("attributes: ten thousand names in one log do not fail and leave columns for other logs", async (t) => {
   const { store, names, reopen } = await open(t);
@@ -55,7 +56,11 @@ serially("attributes: ten thousand names in one log do not fail and leave column
   t.deepEqual((await store.fields(asked)).fields, evaluateFields(events, asked));
   // Too many events without columns are not read. The values of complete columns are still listed.
   const all = { log: wild, from: null, to: null, prefix: "@name 10", values: 2 };
-  const { fields: some, withoutValues } = await fields(client, names, all, { most: 10_000, mostRest: 10 });
+  const { fields: some, withoutValues } = await fields(client, names, all, {
+    most: 10_000,
+    mostRest: 10,
+    querying: new Scheduler().querying,
+  });
   const expected = new Map(evaluateFields(events, all).map((each) => [each.name, each]));
   t.is(some.length, 111);
   for (const field of some) {

@@ -3,14 +3,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { JournalCut, type Journal, type JournalRecord } from "../../../bus/bus.ts";
 import { LoggiaError } from "../../../errors.ts";
 import type { EventId } from "../../../events/id.ts";
-import { DECODING, Yielder } from "../../../scheduling/yielding.ts";
+import { Yielder } from "../../../scheduling/yielding.ts";
 import { decodeKeyRecord, encodeKeyRecord, type Claim, type KeyHash } from "../key-record.ts";
 import { KEPT_HOURS, KeyTable, type Verdict } from "./key-table.ts";
 import { SummaryWriter, type SummaryWriterOptions } from "./summary-writer.ts";
 import { baseOfSummary, decodeSummary } from "./key-summary.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 export type KeyLogOptions = SummaryWriterOptions & {
   readonly keys: Journal;
+  readonly scheduler: Scheduler;
   /** Memory of the keys. Default: 64 MB with all that comes on top */
   readonly most_bytes?: number;
 };
@@ -270,7 +272,7 @@ export class KeyLog implements AsyncDisposable {
   }
 
   async #apply(records: readonly JournalRecord[]): Promise<void> {
-    const yielder = new Yielder(undefined, DECODING);
+    const yielder = new Yielder(this.#options.scheduler.decoding);
     for (const [i, record] of records.entries()) {
       if (i % CHECK_RECORDS === 0 && yielder.isDue) await yielder.turn();
       const verdict = this.#table.apply(record);

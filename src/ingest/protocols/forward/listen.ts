@@ -1,12 +1,10 @@
 import { encode } from "@msgpack/msgpack";
 
-import { ClientGone, LoggiaError, errorStatus } from "../../../errors.ts";
+import { ClientGone, errorStatus, LoggiaError } from "../../../errors.ts";
 import { BodyBuffer } from "../../../http/body-buffer.ts";
 import type { BodyShare } from "../../../http/body-budget.ts";
 import { memoryNetwork } from "../../../ratelimit/address.ts";
 import { maxEvents } from "../../kit/amplification.ts";
-import { noteRequest } from "../../../scheduling/cooperative.ts";
-import { DECODING, Yielder } from "../../../scheduling/yielding.ts";
 import { quotaOwner } from "../../../ratelimit/quota-owner.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
@@ -112,7 +110,7 @@ class ForwardStream implements Stream {
     const all = await this.#hold(bytes);
     let start = 0;
     const storing: Promise<void>[] = [];
-    const yielder = new Yielder(noteRequest, DECODING);
+    const yielder = this.#context.scheduler.beginDecoding();
     try {
       for (let end = this.#scan.end(all); end !== -1; end = this.#scan.end(all)) {
         if (yielder.isDue) await yielder.turn();
@@ -252,7 +250,7 @@ class ForwardStream implements Stream {
     if (message.chunk === null) {
       let read = 0;
       const most = maxEvents(message.entries.length);
-      const yielder = new Yielder(noteRequest, DECODING);
+      const yielder = this.#context.scheduler.beginDecoding();
       for (const event of this.#readEntries(message, entries, () => tally.add("malformed"))) {
         if (!("fault" in event)) {
           if (++read > most) throw new LoggiaError("body_too_large", `A message has more than ${most} events`);
@@ -274,9 +272,14 @@ class ForwardStream implements Stream {
     if (compressed === "") return entries;
     await Promise.all(storing.splice(0));
     const besides_bytes = Math.max(0, this.#held.capacity_bytes - entries.length);
-    const memory = { share: this.#share, besides_bytes, gone: this.#context.abandoned };
+    const { scheduler, abandoned: gone } = this.#context;
     try {
-      return await decompress(entries, compressed, BODY_MAX_BYTES, memory);
+      return await decompress(entries, compressed, BODY_MAX_BYTES, {
+        scheduler,
+        share: this.#share,
+        besides_bytes,
+        gone,
+      });
     } catch (error) {
       const isMalformed = error instanceof LoggiaError && !(error instanceof ClientGone) && errorStatus(error) < 429;
       if (isMalformed) return null;

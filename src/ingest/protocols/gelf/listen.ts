@@ -22,6 +22,7 @@ import { isPending } from "../../kit/steps.ts";
 import type { ProducerEvent } from "../../kit/endpoint.ts";
 import { Chunks } from "./chunks.ts";
 import { decodeGelf } from "./decode.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** Size limit of a message. JSON cannot be cut: a longer message is kept as text, shortened. */
 const MESSAGE_BYTES = 1024 * 1024;
@@ -48,7 +49,7 @@ export const GELF_SOCKETS: SocketProtocol = {
 /** Listens for GELF at one address. @throws StartError if it cannot listen */
 export function listenForGelf(socket: SocketSettings, context: ListenerContext, times?: TcpTimes): Promise<Listening> {
   if (socket.transport === "udp") {
-    return listenUdp(socket, { protocol: GELF_SOCKETS, context, open: (_route, tally) => datagrams(tally) });
+    return listenUdp(socket, { protocol: GELF_SOCKETS, context, open: (_route, tally) => datagrams(tally, context) });
   }
   return listenTcp(socket, {
     protocol: GELF_SOCKETS,
@@ -58,13 +59,13 @@ export function listenForGelf(socket: SocketSettings, context: ListenerContext, 
   });
 }
 
-function datagrams(tally: ListenerTally): DatagramReader {
+function datagrams(tally: ListenerTally, { scheduler }: ListenerContext): DatagramReader {
   const chunks = new Chunks((messages) => tally.add("malformed", messages));
   const timer = setInterval(() => chunks.expire(), 1_000).unref();
   return {
     message(datagram: Buffer, { address, port }: RemoteInfo) {
       const message = chunks.take(datagram, `${address} ${port}`);
-      return message === null ? null : inflatedMessage(message);
+      return message === null ? null : inflatedMessage(message, scheduler);
     },
     read: (frame) => readMessage(frame, tally),
     close: () => clearInterval(timer),
@@ -72,15 +73,15 @@ function datagrams(tally: ListenerTally): DatagramReader {
 }
 
 /** Decompresses a message that is compressed. */
-export function inflatedMessage(message: Buffer): Promise<Buffer> | Buffer {
+export function inflatedMessage(message: Buffer, scheduler: Scheduler): Promise<Buffer> | Buffer {
   const encoding = encodingOfContent(message);
-  return encoding === "" ? message : inflated(message, encoding);
+  return encoding === "" ? message : inflated(message, encoding, scheduler);
 }
 
 /** Decompresses a message. If that fails, it is returned unchanged. */
-async function inflated(message: Buffer, encoding: string): Promise<Buffer> {
+async function inflated(message: Buffer, encoding: string, scheduler: Scheduler): Promise<Buffer> {
   try {
-    return await decompress(message, encoding, INFLATED_BYTES);
+    return await decompress(message, encoding, INFLATED_BYTES, { scheduler });
   } catch (error) {
     if (error instanceof LoggiaError) return message;
     throw error;

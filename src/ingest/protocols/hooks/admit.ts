@@ -93,7 +93,7 @@ async function admitSigned(
   peer: Peer,
   options: AdmitOptions,
 ): Promise<Admitted | null> {
-  const { catalog, memory, knownSenders } = options;
+  const { catalog, scheduler, memory, knownSenders } = options;
   const known = catalog.cachedHook(log, name);
   const network = memoryNetwork(peer.address);
   const isKnown = known?.secret !== undefined && knownSenders.has(`${log} ${idOfHook(known)}`, network);
@@ -103,6 +103,7 @@ async function admitSigned(
     const sent = await receiveSent(request, {
       limit_bytes: UNVERIFIED_MAX_BYTES,
       deadline_ms: BODY_DEADLINE_MS,
+      scheduler,
       share,
       ...(!isKnown && { least_bytes_s: LEAST_BYTES_S }),
     });

@@ -8,6 +8,7 @@ import { fittedLine } from "../../append/fitted-line.ts";
 import type { CutLine } from "../../append/fitted-line.ts";
 import { PENDING } from "../../kit/steps.ts";
 import { decodeHook } from "./protocol.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** Further events are not decoded. */
 const MOST_EVENTS = 10;
@@ -20,7 +21,7 @@ const NO_PARAMETERS = new URLSearchParams();
  */
 export async function previewHook(
   { hook, body, headers: given }: HookRequest,
-  options: { readonly limits: FieldLimits; readonly read_ms: number },
+  options: { readonly limits: FieldLimits; readonly read_ms: number; readonly scheduler: Scheduler },
 ): Promise<HookPreview> {
   const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
   const choice = readFieldChoice(NO_PARAMETERS, headers);
@@ -29,7 +30,7 @@ export async function previewHook(
   const received = { body: bytes, sent_bytes: bytes.length, headers, query: NO_PARAMETERS, choice, limits };
   const events: PreviewedEvent[] = [];
   let fault: string | null = null;
-  const yielder = new Yielder();
+  const yielder = new Yielder(options.scheduler.querying);
   for (const event of decodeHook(hook, received)) {
     if (yielder.isDue) await yielder.turn();
     if (event === PENDING) continue;

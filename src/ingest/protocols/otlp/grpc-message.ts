@@ -7,6 +7,7 @@ import { BodyBuffer } from "../../../http/body-buffer.ts";
 import type { BodyShare } from "../../../http/body-budget.ts";
 import { decompress, mostInflated } from "../../kit/inflate.ts";
 import { BODY_MAX_BYTES } from "../../kit/endpoint.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** Size of the head: a flag, and the length of the message. */
 const HEAD_BYTES = 5;
@@ -16,6 +17,7 @@ const METHODS: ReadonlySet<string> = new Set(["gzip", "deflate", "zstd"]);
 export type ReceiveOptions = {
   /** Value of `grpc-encoding`. */
   readonly encoding: string;
+  readonly scheduler: Scheduler;
   /** Memory of the message. It is reserved before the message is received. */
   readonly share: BodyShare;
   readonly deadline_ms: number;
@@ -30,7 +32,7 @@ export type ReceiveOptions = {
  */
 export async function receiveMessage(
   stream: ServerHttp2Stream,
-  { encoding, share, deadline_ms, gone }: ReceiveOptions,
+  { encoding, scheduler, share, deadline_ms, gone }: ReceiveOptions,
 ): Promise<ReceivedBody> {
   const { flags, message } = await receiveFrame(stream, { share, deadline_ms, gone });
   if (flags === 0) return { body: message, sent_bytes: message.length };
@@ -41,7 +43,7 @@ export async function receiveMessage(
       `grpc-encoding is ${quote(encoding)}; accepted: gzip, deflate, zstd`,
     );
   }
-  const body = await decompress(message, encoding, BODY_MAX_BYTES, { share, gone });
+  const body = await decompress(message, encoding, BODY_MAX_BYTES, { scheduler, share, gone });
   share.claim(0);
   await share.hold(body.length, gone);
   return { body, sent_bytes: message.length };
@@ -51,7 +53,7 @@ type MessageFrame = { readonly flags: number; readonly message: Buffer };
 
 function receiveFrame(
   stream: ServerHttp2Stream,
-  { share, deadline_ms, gone }: Omit<ReceiveOptions, "encoding">,
+  { share, deadline_ms, gone }: Omit<ReceiveOptions, "encoding" | "scheduler">,
 ): Promise<MessageFrame> {
   const { promise, resolve, reject } = Promise.withResolvers<MessageFrame>();
   const head = Buffer.alloc(HEAD_BYTES);

@@ -15,7 +15,6 @@ import { shedConnections } from "../../../http/limits/connections.ts";
 import { publicError } from "../../../http/errors.ts";
 import { FailureLog } from "../../../http/failure-log.ts";
 import { listenOn } from "../../../http/listen.ts";
-import { noteRequest } from "../../../scheduling/cooperative.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
@@ -133,7 +132,7 @@ class GrpcListener {
     stream.on("error", () => {});
     const { session } = stream;
     if (session === undefined || session.destroyed) return;
-    noteRequest();
+    this.#context.scheduler.noteRequest();
     const peer = peerOf(session.socket);
     this.#calls.set(peer, (this.#calls.get(peer) ?? 0) + 1);
     try {
@@ -161,7 +160,7 @@ class GrpcListener {
     headers: IncomingHttpHeaders,
     session: object & { socket: Sender["socket"] },
   ): Promise<Uint8Array> {
-    const { limiter, guesses, catalog, memory } = this.#context;
+    const { limiter, guesses, catalog, memory, scheduler } = this.#context;
     const sender: Sender = { socket: session.socket, headers };
     const found = guesses.peerAt(sender, limiter.enter(sender));
     const peer = { ...found, connection: found.connection === null ? null : session };
@@ -174,7 +173,8 @@ class GrpcListener {
     const gone = closeSignal(stream);
     try {
       const encoding = String(headers["grpc-encoding"] ?? "");
-      const received = await receiveMessage(stream, { encoding, share, deadline_ms: this.#times.message_ms, gone });
+      const deadline_ms = this.#times.message_ms;
+      const received = await receiveMessage(stream, { encoding, scheduler, share, deadline_ms, gone });
       const { body, sent_bytes } = received;
       const choice = readFieldChoice(NO_QUERY, headers);
       const producer = { log: grant.log, owner, apiKey: grant.id, tags: choice.tags, repeat: null, sent_bytes, gone };

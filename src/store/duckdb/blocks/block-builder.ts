@@ -4,7 +4,6 @@ import type { Logger } from "pino";
 
 import { FILTERED_FIELDS } from "../../../events/keywords.ts";
 import type { FilteredField } from "../../../events/keywords.ts";
-import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { valuesIn } from "../database/attributes.ts";
 import { readResultRows } from "../database/run-statement.ts";
 import type { Database } from "../database/database.ts";
@@ -13,6 +12,7 @@ import type { BlockIndex } from "./block-index.ts";
 import { TokenFilter } from "./token-filter.ts";
 import { addTokensOfEvent } from "./tokens.ts";
 import { TokenList } from "./token-list.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** Ratio of idle time to work between blocks. */
 const REST = 2;
@@ -82,7 +82,7 @@ async function fillFirst(database: Database, index: BlockIndex, gap: Gap): Promi
   const tokens = new TokenList();
   const last = await database.read(async (connection) => {
     const end = await endOf(connection, gap, index.blockRows);
-    await addTokensBetween(connection, { from: gap.from, to: end }, tokens);
+    await addTokensBetween(connection, { from: gap.from, to: end }, tokens, database.scheduler);
     return end;
   });
   const block = { first: gap.from, last, filter: TokenFilter.of(tokens) };
@@ -105,13 +105,18 @@ async function endOf(connection: DuckDBConnection, { from, to }: Gap, rows: numb
   return last === null || (isWhole && Number(count) < rows) ? to : last;
 }
 
-async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap, tokens: TokenList): Promise<void> {
+async function addTokensBetween(
+  connection: DuckDBConnection,
+  { from, to }: Gap,
+  tokens: TokenList,
+  scheduler: Scheduler,
+): Promise<void> {
   const filtered = FILTERED_FIELDS.map((name) => `"${name}"`).join(", ");
   const sql = `select text, tags, attributes, ${filtered} from events
     where id_hi between $1::ubigint and $2::ubigint`;
-  const rows = await readResultRows(await connection.run(sql, [from, to]));
+  const rows = await readResultRows(await connection.run(sql, [from, to]), scheduler.querying);
   for (const [i, row] of rows.entries()) {
-    if (i % ROWS_A_TURN === 0) await yieldToRequests();
+    if (i % ROWS_A_TURN === 0) await scheduler.yieldToRequests();
     const [text, tags, attributes, ...texts] = row as [string, string, string | null, ...string[]];
     const values = attributes === null ? [] : valuesIn(attributes);
     const keywords = Object.fromEntries(FILTERED_FIELDS.map((name, at) => [name, texts[at]!]));

@@ -16,6 +16,7 @@ import { TokenFilter } from "./token-filter.ts";
 import { TokenList } from "./token-list.ts";
 import { addTokensOfEvent } from "./tokens.ts";
 import type { Indexed } from "./tokens.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /**
  * A block: the filter holds the tokens of all rows whose upper integers lie from `first` to `last`.
@@ -31,6 +32,7 @@ export type BlockOptions = {
   readonly filterPath: string;
   /** Blocks stored in one table; see {@link FilterTables}. */
   readonly tableBlocks?: number | undefined;
+  readonly scheduler: Scheduler;
   readonly log: Logger;
 };
 
@@ -79,10 +81,10 @@ export class BlockIndex implements AsyncDisposable {
     null;
 
   /** Creates the index of a store without events. */
-  constructor({ blockRows, filterLimit_bytes, filterPath, tableBlocks, log }: BlockOptions) {
+  constructor({ blockRows, filterLimit_bytes, filterPath, tableBlocks, scheduler, log }: BlockOptions) {
     this.#blockRows = blockRows;
     this.#log = log;
-    this.#memory = new FilterMemory({ limit_bytes: filterLimit_bytes, path: filterPath, log });
+    this.#memory = new FilterMemory({ limit_bytes: filterLimit_bytes, path: filterPath, scheduler, log });
     this.#tables = new FilterTables(tableBlocks);
   }
 

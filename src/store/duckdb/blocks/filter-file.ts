@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync, rmSync, unlinkSync, write } from "node:fs";
 import { promisify } from "node:util";
 
-import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { tokenHash, FACTORS } from "./token-filter.ts";
 import type { TokenFilter, TokenSet } from "./token-filter.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** Parts of a filter. A token's bit lies in the part that the upper bits of its hash name. */
 const PARTS = 1_024;
@@ -42,13 +42,13 @@ export class FilterFile implements Disposable {
    * @param path where the file is made and unlinked at once; replaces what a killed process left
    * @throws Error of the file system, such as `ENOSPC`
    */
-  static async write(path: string, filters: readonly TokenFilter[]): Promise<FilterFile> {
+  static async write(path: string, filters: readonly TokenFilter[], scheduler: Scheduler): Promise<FilterFile> {
     rmSync(path, { force: true });
     const fd = openSync(path, "wx+", 0o600);
     try {
       unlinkSync(path);
       const file = new FilterFile(fd, filters);
-      for (let part = 0; part < PARTS; part += PARTS_A_WRITE) await file.#writeParts(part, filters);
+      for (let part = 0; part < PARTS; part += PARTS_A_WRITE) await file.#writeParts(part, filters, scheduler);
       return file;
     } catch (error) {
       closeSync(fd);
@@ -56,11 +56,11 @@ export class FilterFile implements Disposable {
     }
   }
 
-  async #writeParts(first: number, filters: readonly TokenFilter[]): Promise<void> {
+  async #writeParts(first: number, filters: readonly TokenFilter[], scheduler: Scheduler): Promise<void> {
     const size = this.#pitch * filters.length;
     const parts = Buffer.alloc(PARTS_A_WRITE * size);
     for (let i = 0; i < PARTS_A_WRITE; i++) {
-      await yieldToRequests();
+      await scheduler.yieldToRequests();
       for (const [place, { bits, bytes }] of filters.entries()) {
         const from = firstByteOf(first + i, bits);
         parts.set(bytes.subarray(from, from + this.#pitch), i * size + place * this.#pitch);

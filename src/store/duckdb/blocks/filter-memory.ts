@@ -4,6 +4,7 @@ import type { Span } from "./filter-tables.ts";
 import { FilterFile } from "./filter-file.ts";
 import { TokenFilter } from "./token-filter.ts";
 import type { TokenSet } from "./token-filter.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** A block whose filter may move. `filter` is null if only DuckDB has it: then it is scanned. */
 export type FilteredBlock = Span & { filter: TokenSet | null };
@@ -18,6 +19,7 @@ const KEPT = 7 / 8;
 export class FilterMemory implements AsyncDisposable {
   readonly #limit_bytes: number;
   readonly #path: string;
+  readonly #scheduler: Scheduler;
   readonly #log: Logger;
   readonly #files = new Map<FilterFile, readonly FilteredBlock[]>();
   #count = 0;
@@ -27,9 +29,15 @@ export class FilterMemory implements AsyncDisposable {
   #closed = false;
 
   /** @param path beginning of the paths of files */
-  constructor(options: { readonly limit_bytes: number; readonly path: string; readonly log: Logger }) {
+  constructor(options: {
+    readonly limit_bytes: number;
+    readonly path: string;
+    readonly scheduler: Scheduler;
+    readonly log: Logger;
+  }) {
     this.#limit_bytes = options.limit_bytes;
     this.#path = options.path;
+    this.#scheduler = options.scheduler;
     this.#log = options.log;
   }
 
@@ -71,6 +79,7 @@ export class FilterMemory implements AsyncDisposable {
       file = await FilterFile.write(
         `${this.#path}-${this.#count}`,
         blocks.map(({ filter }) => filter),
+        this.#scheduler,
       );
       this.#files.set(file, blocks);
     } catch (error) {

@@ -5,13 +5,13 @@ import type { Logger } from "pino";
 
 import { currentCaller, callerGone, timeLeft_ms } from "../../../caller-context.ts";
 import { ClientGone, LoggiaError } from "../../../errors.ts";
-import { prioritizeUntil } from "../../../scheduling/cooperative.ts";
 import { isFatal, isHalfWritten, isOutOfMemory, QueryTooSlow, tooLarge } from "./errors.ts";
 import { closeFile, copyFile, openFile } from "./file.ts";
 import type { FileOptions, OpenFile } from "./file.ts";
 import { DiskRoom, hasRoom } from "./room.ts";
 import { keepByteOrderMarks } from "./text-decoder.ts";
 import { transaction, withoutTransaction } from "./transaction.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 keepByteOrderMarks();
 
@@ -42,6 +42,7 @@ export type Effect = "adds" | "marks" | "anything";
 
 export type DatabaseOptions = FileOptions & {
   readonly log: Logger;
+  readonly scheduler: Scheduler;
   /** Timeout of one read. */
   readonly readTimeout_ms: number;
   /** Longest wait of reads for the next write after the file was reopened. 2 s by default. */
@@ -88,6 +89,10 @@ export class Database implements AsyncDisposable {
   /** @throws StartError that names the file */
   static async open(options: DatabaseOptions): Promise<Database> {
     return new Database(options, await openFile(options));
+  }
+
+  get scheduler(): Scheduler {
+    return this.#options.scheduler;
   }
 
   get file(): string {
@@ -242,7 +247,7 @@ export class Database implements AsyncDisposable {
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#writing.then(work);
     // Earlier writes yield between their steps; a waiting write shortens these pauses.
-    if (this.#pendingWrites > 0) prioritizeUntil(turn);
+    if (this.#pendingWrites > 0) this.scheduler.prioritizeUntil(turn);
     this.#pendingWrites += 1;
     this.#writeVersion += 1;
     this.#writing = turn.catch(() => undefined).finally(() => (this.#pendingWrites -= 1));

@@ -2,6 +2,7 @@ import { VARCHAR } from "@duckdb/node-api";
 import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 
 import { Yielder } from "../../../scheduling/yielding.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 /**
  * SQL with its parameters. Of user input, only numbers and validated keys of logs become part of
@@ -60,9 +61,13 @@ function inlineTexts({ sql, values, types }: Statement): string | null {
  * chunk in a separate task of the thread pool.
  * @param check called with each row; may throw
  */
-export async function readResultRows(result: DuckDBMaterializedResult, check?: (row: Row) => void): Promise<Row[]> {
+export async function readResultRows(
+  result: DuckDBMaterializedResult,
+  querying: WorkKind,
+  check?: (row: Row) => void,
+): Promise<Row[]> {
   const rows: Row[] = [];
-  const yielder = new Yielder();
+  const yielder = new Yielder(querying);
   for (let i = 0; i < result.chunkCount; i++) {
     const chunk = result.getChunk(i);
     const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
@@ -76,6 +81,10 @@ export async function readResultRows(result: DuckDBMaterializedResult, check?: (
   return rows;
 }
 
-export async function queryRows(connection: DuckDBConnection, statement: Statement): Promise<Row[]> {
-  return readResultRows(await runStatement(connection, statement));
+export async function queryRows(
+  connection: DuckDBConnection,
+  statement: Statement,
+  querying: WorkKind,
+): Promise<Row[]> {
+  return readResultRows(await runStatement(connection, statement), querying);
 }

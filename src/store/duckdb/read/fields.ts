@@ -24,6 +24,7 @@ import {
 import { transaction } from "../database/transaction.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 type Value = FieldSummary["values"][number];
 
@@ -36,15 +37,21 @@ type AttributeSummary = {
   hasColumns: boolean;
 };
 
-/** Implements `Store.fields`. @param most most attributes listed */
+type FieldsOptions = {
+  readonly statistics: ColumnStatistics;
+  /** Most attributes that are listed. */
+  readonly most: number;
+  readonly querying: WorkKind;
+};
+
+/** Implements `Store.fields`. */
 export async function listFields(
   connection: DuckDBConnection,
   question: FieldsQuery,
-  statistics: ColumnStatistics,
-  most: number,
+  { statistics, most, querying }: FieldsOptions,
 ): Promise<FieldsAnswer> {
   return statistics.runQuery(connection, (schema) =>
-    transaction(connection, () => new FieldsReader(connection, question, schema, most).read()),
+    transaction(connection, () => new FieldsReader(connection, question, schema, { most, querying }).read()),
   );
 }
 
@@ -54,14 +61,21 @@ class FieldsReader {
   readonly #question: FieldsQuery;
   readonly #schema: QuerySchema;
   readonly #most: number;
+  readonly #querying: WorkKind;
   /** How many characters further values may have. */
   #room = MAX_LISTED_VALUES_LENGTH;
 
-  constructor(connection: DuckDBConnection, question: FieldsQuery, schema: QuerySchema, most: number) {
+  constructor(
+    connection: DuckDBConnection,
+    question: FieldsQuery,
+    schema: QuerySchema,
+    { most, querying }: Pick<FieldsOptions, "most" | "querying">,
+  ) {
     this.#connection = connection;
     this.#question = question;
     this.#schema = schema;
     this.#most = most;
+    this.#querying = querying;
   }
 
   async read(): Promise<FieldsAnswer> {
@@ -79,9 +93,13 @@ class FieldsReader {
     const mayHaveOthers = this.#schema.attributes.hasOthers(number) && (prefix === "" || prefix.startsWith("@"));
     const columned = found.size;
     const withoutColumns = mayHaveOthers ? await this.#addOthers([...found.keys()], found) : 0;
-    const frequent = await sortYielding([...found], ([a, one], [b, other]) => {
-      return other.count - one.count || compareCodePoints(a, b);
-    });
+    const frequent = await sortYielding(
+      [...found],
+      ([a, one], [b, other]) => {
+        return other.count - one.count || compareCodePoints(a, b);
+      },
+      this.#querying,
+    );
     const attributes = frequent.slice(0, this.#most);
     const fields: FieldSummary[] = [];
     for (const [i, name] of named.entries()) {
@@ -90,7 +108,7 @@ class FieldsReader {
     }
     const values = await this.#valuesOf(attributes, mayHaveOthers);
     if (mayHaveOthers) for (const statement of DROP_LISTED) await this.#connection.run(statement);
-    const sorted = await sortYielding(attributes, ([a], [b]) => compareCodePoints(a, b));
+    const sorted = await sortYielding(attributes, ([a], [b]) => compareCodePoints(a, b), this.#querying);
     for (const [name, { count, ...kinds }] of sorted) {
       fields.push({ name, kind: kindOfValues(kinds), count, values: values.get(name) ?? [] });
     }
@@ -104,7 +122,7 @@ class FieldsReader {
   }
 
   #rows(statement: Statement): Promise<Row[]> {
-    return queryRows(this.#connection, statement);
+    return queryRows(this.#connection, statement, this.#querying);
   }
 
   /** Adds the values outside of columns. @returns how many attributes have no column */
@@ -191,11 +209,11 @@ function kindOfValues({
   return hasNumbers ? "number" : hasBooleans ? "boolean" : "text";
 }
 
-/** Implements `Store.attributeNames`. @param most most names */
+/** Implements `Store.attributeNames`. */
 export async function attributeNames(
   connection: DuckDBConnection,
   log: LogKey,
-  { statistics, most }: { readonly statistics: ColumnStatistics; readonly most: number },
+  { statistics, most, querying }: FieldsOptions,
 ): Promise<string[]> {
   return statistics.runQuery(connection, async (schema) => {
     const number = schema.logs.get(log);
@@ -204,7 +222,7 @@ export async function attributeNames(
     const names = new Set(schema.attributes.namesOf(number));
     if (schema.attributes.hasOthers(number)) {
       const question = { log, from: null, to: null, prefix: "", values: 0 };
-      for (const [name] of await queryRows(connection, compileOtherNames(question, most, schema))) {
+      for (const [name] of await queryRows(connection, compileOtherNames(question, most, schema), querying)) {
         names.add(name as string);
       }
     }

@@ -18,6 +18,7 @@ import type { SumsRow } from "../compile/sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
 import type { LogSums, Slice, TimeSums } from "../memory/time-sums.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 /** Shorter ranges are scanned just as fast. */
 const LEAST_MS = 86_400_000;
@@ -26,6 +27,7 @@ const LEAST_MS = 86_400_000;
 const SHARE_OF_EXTENT = 0.5;
 
 type SumsContext = {
+  readonly querying: WorkKind;
   readonly statistics: ColumnStatistics;
   readonly sums: TimeSums;
   readonly schema: QuerySchema;
@@ -44,7 +46,7 @@ type AlignedRange = { readonly from: number; readonly to: number; readonly edges
 export async function groupBySums(
   connection: DuckDBConnection,
   plan: GroupPlan,
-  { statistics, sums, schema }: SumsContext,
+  { querying, statistics, sums, schema }: SumsContext,
 ): Promise<Group[] | null> {
   const question = sumsQueryOf(plan);
   const log = plan.logs.length === 1 ? schema.logs.get(plan.logs[0]!) : undefined;
@@ -62,7 +64,7 @@ export async function groupBySums(
   const edges: Slice[] = [];
   let now = before;
   if (!isSame || cut.edges.length > 0) {
-    const rows = await queryRows(connection, compileSums(log, before?.upTo ?? null, cut.edges));
+    const rows = await queryRows(connection, compileSums(log, before?.upTo ?? null, cut.edges), querying);
     const found = rows.map((row) => sliceOf(row as unknown as SumsRow));
     if (sums.mutationVersion !== mutationVersion) return null;
     const fresh = found.filter(({ edge }) => edge === 0);
@@ -75,7 +77,7 @@ export async function groupBySums(
   if (slices === null) return null;
   const whole = slices.values().filter(({ slice }) => slice >= cut.from && slice < cut.to);
   const groups = groupsOf([...whole, ...edges], question);
-  return groups === null ? null : await filteredAndSorted(groups, plan);
+  return groups === null ? null : await filteredAndSorted(groups, plan, querying);
 }
 
 function sumsQueryOf({ from, by, aggregates }: GroupPlan): SumsQuery | null {
@@ -193,10 +195,11 @@ function valueOf(aggregate: "count" | AggregateOfSums, slice: Slice): GroupValue
   return valueOfSums(aggregate, { ...slice, sum: slice.sum + slice.error });
 }
 
-async function filteredAndSorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
+async function filteredAndSorted(groups: readonly Group[], plan: GroupPlan, querying: WorkKind): Promise<Group[]> {
   const { having, skip, take } = plan;
-  const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
+  const kept =
+    having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values), querying);
   const { rank, compare } = orderOfGroups<Group>(plan, parseNumber);
-  const sorted = await sortYielding(await mapYielding(kept, rank), compare);
+  const sorted = await sortYielding(await mapYielding(kept, rank, querying), compare, querying);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }

@@ -12,15 +12,17 @@ import { compileGroup } from "../compile/group.ts";
 import type { Key } from "../compile/key.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import { groupBySums } from "./group-by-sums.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 export async function group(
   connection: DuckDBConnection,
   plan: GroupPlan,
   statistics: ColumnStatistics,
+  querying: WorkKind,
 ): Promise<Group[]> {
   const answer = await statistics.runQuery(connection, async (schema) => {
     const { sums } = statistics;
-    const groups = sums === null ? null : await groupBySums(connection, plan, { statistics, sums, schema });
+    const groups = sums === null ? null : await groupBySums(connection, plan, { querying, statistics, sums, schema });
     if (groups !== null) return groups;
     const compiled = compileGroup(plan, schema);
     return { ...compiled, found: await runStatement(connection, compiled.statement) };
@@ -29,12 +31,12 @@ export async function group(
   const { found, keys, isSorted } = answer;
   if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
   const lengths = new GroupLengths();
-  const rows = await readResultRows(found, (row) => {
+  const rows = await readResultRows(found, querying, (row) => {
     lengths.add(row);
     if (lengths.isFull) throw tooLongGroups();
   });
-  const groups = await mapYielding(rows, (row) => toGroup(row, keys, plan.aggregates.length));
-  return isSorted ? groups : await sorted(groups, plan);
+  const groups = await mapYielding(rows, (row) => toGroup(row, keys, plan.aggregates.length), querying);
+  return isSorted ? groups : await sorted(groups, plan, querying);
 }
 
 function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
@@ -47,8 +49,8 @@ function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
 }
 
 /** Sorts groups in an order that DuckDB cannot produce. */
-async function sorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
+async function sorted(groups: readonly Group[], plan: GroupPlan, querying: WorkKind): Promise<Group[]> {
   const { rank, compare } = orderOfGroups<Group>(plan, parseNumber);
-  const ranked = await sortYielding(await mapYielding(groups, rank), compare);
+  const ranked = await sortYielding(await mapYielding(groups, rank, querying), compare, querying);
   return ranked.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take).map((one) => one.group);
 }

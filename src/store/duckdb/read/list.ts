@@ -10,6 +10,7 @@ import { listInOnePass } from "./list/one-pass.ts";
 import { countRecords, isByTime, readPage } from "./list/plan-records.ts";
 import type { ListContext } from "./list/plan-records.ts";
 import { listBySlices } from "./list/slices.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 /*
  * A list is read in the first of these ways that can read it. The last one can read every list, and
@@ -31,11 +32,12 @@ type ListReader = (
   plan: ListPlan,
   countUpTo: number,
   statistics: ColumnStatistics,
+  querying: WorkKind,
 ) => Promise<Page>;
 
 /** Lists a page, with a count that is exact up to `countUpTo`. */
-export const list: ListReader = async (connection, plan, countUpTo, statistics) => {
-  const page = await readList(connection, statistics, async (context) => {
+export const list: ListReader = async (connection, plan, countUpTo, statistics, querying) => {
+  const page = await readList(connection, statistics, querying, async (context) => {
     const found = await listInOnePass(context, plan, countUpTo);
     if (found !== null) return found;
     return transaction(connection, () => {
@@ -50,26 +52,30 @@ export const list: ListReader = async (connection, plan, countUpTo, statistics) 
 };
 
 /** Counts all records and sorts them: the plain twin of {@link list}. */
-export const listSorted: ListReader = (connection, plan, countUpTo, statistics) =>
-  readList(connection, statistics, (context) => transaction(connection, () => sortedPage(context, plan, countUpTo)));
+export const listSorted: ListReader = (connection, plan, countUpTo, statistics, querying) =>
+  readList(connection, statistics, querying, (context) =>
+    transaction(connection, () => sortedPage(context, plan, countUpTo)),
+  );
 
 /** Returns the records of a page without a count. */
 export async function rows(
   connection: DuckDBConnection,
   plan: ListPlan,
   statistics: ColumnStatistics,
+  querying: WorkKind,
 ): Promise<EventRow[]> {
   if (plan.take === 0) return [];
-  return statistics.runQuery(connection, (schema) => readPage({ connection, schema }, plan, plan.skip, null));
+  return statistics.runQuery(connection, (schema) => readPage({ connection, querying, schema }, plan, plan.skip, null));
 }
 
 function readList(
   connection: DuckDBConnection,
   statistics: ColumnStatistics,
+  querying: WorkKind,
   read: (context: ListContext) => Promise<Page>,
 ): Promise<Page> {
   return statistics.runQuery(connection, (schema) =>
-    read({ connection, statistics, schema, writeVersion: statistics.listTimes?.writeVersion ?? null }),
+    read({ connection, querying, statistics, schema, writeVersion: statistics.listTimes?.writeVersion ?? null }),
   );
 }
 

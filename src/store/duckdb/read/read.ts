@@ -13,14 +13,16 @@ import { queryRows, readResultRows } from "../database/run-statement.ts";
 import type { Row } from "../database/run-statement.ts";
 import { compileFind } from "../compile/compile.ts";
 import { WITH_IDS, idParameters, joinId, HAS_ID, idHiRange, splitId, tagsOfLine } from "../database/schema.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 export async function find(
   connection: DuckDBConnection,
   from: RecordSource,
   log: LogKey,
   id: EventId,
+  querying: WorkKind,
 ): Promise<EventRow | null> {
-  const [row] = await queryRows(connection, compileFind(from, log, id));
+  const [row] = await queryRows(connection, compileFind(from, log, id), querying);
   return row === undefined ? null : toRow(row);
 }
 
@@ -34,11 +36,12 @@ export async function data(connection: DuckDBConnection, log: LogKey, id: EventI
 export async function annotations(
   connection: DuckDBConnection,
   ids: readonly EventId[],
+  querying: WorkKind,
 ): Promise<Map<EventId, Annotations>> {
   const found = new Map<EventId, { bookmarks: UserId[]; alerts: UserId[] }>();
   if (ids.length === 0) return found;
   const requested = new Set(ids);
-  for (const [kind, hi, lo, user] of await annotationsNear(connection, ids)) {
+  for (const [kind, hi, lo, user] of await annotationsNear(connection, ids, querying)) {
     const id = joinId(hi, lo);
     if (!requested.has(id)) continue;
     const entry = found.get(id) ?? { bookmarks: [], alerts: [] };
@@ -57,11 +60,12 @@ type AnnotationRow = [kind: "bookmarks" | "alerts", hi: bigint, lo: number, user
 async function annotationsNear(
   connection: DuckDBConnection,
   ids: readonly EventId[],
+  querying: WorkKind,
 ): Promise<readonly AnnotationRow[]> {
   const [least, greatest] = idHiRange(ids);
   const isNear = `id_hi between ${least}::ubigint and ${greatest}::ubigint`;
   const near = await connection.run(`${selectAnnotations(isNear)} order by user_id limit ${MAX_UNFILTERED + 1}`);
-  if (near.rowCount <= MAX_UNFILTERED) return (await readResultRows(near)) as AnnotationRow[];
+  if (near.rowCount <= MAX_UNFILTERED) return (await readResultRows(near, querying)) as AnnotationRow[];
   const exact = await connection.runAndReadAll(
     `${WITH_IDS} ${selectAnnotations(HAS_ID)} order by user_id`,
     idParameters(ids),
@@ -87,8 +91,8 @@ export async function nextOffset(
 }
 
 /** Converts rows, of which each may be large; see {@link toRow}. */
-export function toRows(rows: readonly Row[]): Promise<EventRow[]> {
-  return mapYielding(rows, toRow);
+export function toRows(rows: readonly Row[], querying: WorkKind): Promise<EventRow[]> {
+  return mapYielding(rows, toRow, querying);
 }
 
 /** Converts a row with the columns that lists and {@link find} select. */

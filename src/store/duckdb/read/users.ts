@@ -7,14 +7,15 @@ import { compileUserCount, compileUsers } from "../compile/users.ts";
 import { queryRows } from "../database/run-statement.ts";
 import type { Row } from "../database/run-statement.ts";
 import { transaction } from "../database/transaction.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 /** Lists users. The count is a separate pass, which reads only what the condition needs. */
-export async function users(connection: DuckDBConnection, plan: UsersPlan): Promise<UsersPage> {
+export async function users(connection: DuckDBConnection, plan: UsersPlan, querying: WorkKind): Promise<UsersPage> {
   return transaction(connection, async () => {
-    const [[counted = 0] = []] = await queryRows(connection, compileUserCount(plan));
+    const [[counted = 0] = []] = await queryRows(connection, compileUserCount(plan), querying);
     const total = Number(counted);
     if (total <= plan.skip) return { rows: [], total };
-    return { rows: (await queryRows(connection, compileUsers(plan))).map(toTrackedUser), total };
+    return { rows: (await queryRows(connection, compileUsers(plan), querying)).map(toTrackedUser), total };
   });
 }
 

@@ -1,9 +1,9 @@
 import { DuckDBDataChunk } from "@duckdb/node-api";
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import { yieldToRequests, underLoad } from "../../../scheduling/cooperative.ts";
 import { beginVector, CHUNK_ROWS, STEP_ROWS } from "./vectors/columns.ts";
 import type { BeginColumn, Column, Filling } from "./vectors/columns.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /**
  * Chunks appended before a flush while no requests arrive. A flush is a statement, with a fixed
@@ -34,11 +34,13 @@ export type Table<Item, Row> = {
  */
 export class ChunkPool<Item, Row> {
   readonly table: Table<Item, Row>;
+  readonly scheduler: Scheduler;
   readonly beginColumn: BeginColumn;
   readonly #free: DuckDBDataChunk[] = [];
 
-  constructor(table: Table<Item, Row>, beginColumn: BeginColumn = beginVector) {
+  constructor(table: Table<Item, Row>, scheduler: Scheduler, beginColumn: BeginColumn = beginVector) {
     this.table = table;
+    this.scheduler = scheduler;
     this.beginColumn = beginColumn;
   }
 
@@ -82,14 +84,14 @@ export class Rows<Item, Row> {
    * @throws RangeError if a column cannot take a value; no row was added then
    */
   async addSome(items: readonly Item[]): Promise<readonly Row[]> {
-    await yieldToRequests();
+    await this.#pool.scheduler.yieldToRequests();
     const { table } = this.#pool;
     const { count, length } = this.#stepOf(items);
     const rows = table.toRows(items.slice(0, count));
     if (this.#open !== null && this.#open.chunk.columnCount < table.columns.length) this.#end();
     const open = (this.#open ??= this.#begin());
     for (const { add } of open.fillings) {
-      await yieldToRequests();
+      await this.#pool.scheduler.yieldToRequests();
       add(rows, open.rows);
     }
     open.rows += rows.length;
@@ -146,7 +148,7 @@ export class Rows<Item, Row> {
     const copy = this.#pool.take(chunk.columnCount);
     copy.rowCount = indexes.length;
     for (let i = 0; i < chunk.columnCount; i++) {
-      await yieldToRequests();
+      await this.#pool.scheduler.yieldToRequests();
       const values = chunk.getColumnValues(i);
       copy.setColumnValues(
         i,
@@ -190,14 +192,15 @@ export async function appendChunks(
   connection: DuckDBConnection,
   table: string,
   chunks: readonly DuckDBDataChunk[],
+  scheduler: Scheduler,
 ): Promise<void> {
   const names = await columnsOf(connection, table);
   for (let start = 0, end = 0; start < chunks.length; start = end) {
     const width = chunks[start]!.columnCount;
     while (end < chunks.length && chunks[end]!.columnCount === width) end += 1;
     const alike = chunks.slice(start, end);
-    if (width === names.length) await append(connection, table, alike);
-    else await appendNarrow(connection, table, names.slice(0, width), alike);
+    if (width === names.length) await append(connection, table, alike, scheduler);
+    else await appendNarrow(connection, table, names.slice(0, width), alike, scheduler);
   }
 }
 
@@ -212,28 +215,34 @@ async function appendNarrow(
   table: string,
   names: readonly string[],
   chunks: readonly DuckDBDataChunk[],
+  scheduler: Scheduler,
 ): Promise<void> {
   await connection.run(`create or replace temp table narrow as select ${names.join(", ")} from ${table} limit 0`);
-  await append(connection, "narrow", chunks);
+  await append(connection, "narrow", chunks, scheduler);
   await connection.run(`insert into ${table} (${names.join(", ")}) from narrow`);
   await connection.run("drop table narrow");
 }
 
-async function append(connection: DuckDBConnection, table: string, chunks: readonly DuckDBDataChunk[]): Promise<void> {
+async function append(
+  connection: DuckDBConnection,
+  table: string,
+  chunks: readonly DuckDBDataChunk[],
+  scheduler: Scheduler,
+): Promise<void> {
   const appender = await connection.createAppender(table);
   try {
     let held = 0;
     for (const chunk of chunks) {
-      await yieldToRequests();
+      await scheduler.yieldToRequests();
       appender.appendDataChunk(chunk);
       held += 1;
       // A chunk of fewer rows has long texts, or is the last one.
-      if (held < FLUSH_CHUNKS && chunk.rowCount === CHUNK_ROWS && !underLoad()) continue;
-      await yieldToRequests();
+      if (held < FLUSH_CHUNKS && chunk.rowCount === CHUNK_ROWS && !scheduler.isUnderLoad()) continue;
+      await scheduler.yieldToRequests();
       appender.flushSync();
       held = 0;
     }
-    await yieldToRequests();
+    await scheduler.yieldToRequests();
     // Closing would flush as well, but an error must be cleared before.
     appender.flushSync();
   } catch (error) {

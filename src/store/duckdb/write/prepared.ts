@@ -3,13 +3,13 @@ import type { DuckDBDataChunk } from "@duckdb/node-api";
 import type { StoredEvent } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
 import type { PreparedEvents } from "../../store.ts";
-import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
 import { chunkEventIds } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
 import type { Blocks } from "../blocks/no-blocks.ts";
 import type { TokenList, TokenListPool } from "../blocks/token-list.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** The reason why an event has no row. */
 type Fault = { readonly id: EventId; readonly reason: string };
@@ -46,6 +46,10 @@ export class DuckdbEvents implements PreparedEvents {
     this.#sharesTokens = picked !== null;
   }
 
+  get scheduler(): Scheduler {
+    return this.#pool.scheduler;
+  }
+
   /** The tokens of all events added; picked events have those of their origin. */
   get tokens(): TokenList {
     return this.#tokens;
@@ -74,7 +78,7 @@ export class DuckdbEvents implements PreparedEvents {
         const odd = events.findIndex((event, i) => i > done && !Number.isSafeInteger(event.created));
         const rows = await this.#unwritten.addSome(events.slice(done, odd === -1 ? undefined : odd));
         count = rows.length;
-        await yieldToRequests();
+        await this.scheduler.yieldToRequests();
         for (const { event, spread } of rows) {
           this.#noteId(event.id);
           this.#blocks.addTokens(event, spread?.values ?? [], this.#tokens);

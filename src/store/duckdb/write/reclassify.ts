@@ -1,11 +1,11 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 import type { EventId } from "../../../events/id.ts";
-import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import type { Classifiable, ReclassifyPiece, Reclassified } from "../../store.ts";
 import type { Database } from "../database/database.ts";
 import type { LogNumbers } from "../database/logs.ts";
 import { encodeId, joinId, idHiRange, splitId, tagsOfLine } from "../database/schema.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** Rows of a piece. They change in one transaction, which blocks other writes. */
 const PIECE_ROWS = 1_000;
@@ -28,7 +28,7 @@ export async function reclassify(
 ): Promise<Reclassified> {
   const number = logs.get(piece.log);
   if (number === undefined) return { examined: 0, changed: 0, last: null };
-  const found = await database.read((connection) => readPiece(connection, number, piece));
+  const found = await database.read((connection) => readPiece(connection, number, piece, database.scheduler));
   const last = found.at(-1);
   if (last === undefined) return { examined: 0, changed: 0, last: null };
   const classes = await piece.classOf(found.map(({ event }) => event));
@@ -44,6 +44,7 @@ async function readPiece(
   connection: DuckDBConnection,
   number: number,
   { log, from, after }: ReclassifyPiece,
+  scheduler: Scheduler,
 ): Promise<StoredClassifiable[]> {
   const least = BigInt(Math.max(from ?? Number(EARLIEST), after?.created ?? Number(EARLIEST)));
   const { hi, lo } = after === null ? { hi: 0n, lo: 0 } : splitId(after.id);
@@ -57,7 +58,7 @@ async function readPiece(
   const rows = result.getRows() as [bigint, bigint, number, string, string, string, string, string | null][];
   const found: StoredClassifiable[] = [];
   for (const [created, high, low, text, link, tags, source, cls] of rows) {
-    if (found.length % ROWS_A_TURN === ROWS_A_TURN - 1) await yieldToRequests();
+    if (found.length % ROWS_A_TURN === ROWS_A_TURN - 1) await scheduler.yieldToRequests();
     const event = { log, text, link, tags: tagsOfLine(tags), source, class: cls };
     found.push({ id: joinId(high, low), created: Number(created), event });
   }

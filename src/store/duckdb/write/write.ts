@@ -61,7 +61,7 @@ export async function insertEvents(
   // In the usual case all events are new and distinct.
   const isNew = events.isAscending && events.first > high;
   const unknown = isNew ? events : await unknownAmong(connection, events, high);
-  if (unknown.chunks.length > 0) await appendChunks(connection, "events", unknown.chunks);
+  if (unknown.chunks.length > 0) await appendChunks(connection, "events", unknown.chunks, unknown.scheduler);
   const block = await blocks.add(connection, {
     tokens: unknown.tokens,
     rows: unknown.length,
@@ -100,7 +100,7 @@ export async function insertAlerts(
   if (unknown.length > 0) {
     const rows = new Rows(pool);
     await rows.add(unknown);
-    await appendChunks(connection, "alerts", rows.chunks);
+    await appendChunks(connection, "alerts", rows.chunks, pool.scheduler);
     rows.release();
   }
   return largestOf([high, ...fresh.map(({ event }) => event.id)]);

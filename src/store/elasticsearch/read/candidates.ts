@@ -22,6 +22,7 @@ import { DataReading, hitDataLength, nextBatch } from "./data-reading.ts";
 import { verifyData } from "./verified-data.ts";
 import { nameOfSearch } from "../compile/word-queries.ts";
 import { provideData, testOfEvents } from "./verify.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 const MOST_BATCH = 2000;
 /** Events that are read at once before the length of any is known. */
@@ -55,6 +56,7 @@ type Strategies<T> = {
   byScanning(query: Query): Promise<T>;
   /** @param rows all rows of the plan, in the order of `few.sort` */
   fromRows(rows: readonly EventRow[]): T | Promise<T>;
+  readonly querying: WorkKind;
   readonly few: {
     readonly client: Client;
     readonly index: string;
@@ -77,7 +79,7 @@ export async function runPlan<T>(plan: ListPlan | GroupPlan, strategies: Strateg
       const exact = await runExactly(byWords, strategies);
       if (exact !== null) return exact.result;
       // Data is long, so it is read in small batches.
-      const rows = isByData ? null : await readFew(plan, byWords.query, strategies.few);
+      const rows = isByData ? null : await readFew(plan, byWords.query, strategies);
       if (rows !== null) return await strategies.fromRows(rows);
     } catch (error) {
       if (!isTooComplex(error)) throw error;
@@ -128,7 +130,7 @@ async function runOnVerifiedData<T>(
   const anyData: VerifiedData = new Map(dataSearchesInPlan(plan).map((each) => [nameOfSearch(each), ALL]));
   if (!compileWith(anyData).exact || !strategies.exactness(anyData).isExact) return null;
   return withPointInTime(client, index, async (search) => {
-    const data = await verifyData(search, plan, query);
+    const data = await verifyData(search, plan, query, strategies.querying);
     if (data === null) return null;
     const compiled = compileWith(data);
     const { isExact, doubts } = strategies.exactness(data);
@@ -146,7 +148,7 @@ async function runOnVerifiedData<T>(
 async function readFew(
   plan: ListPlan | GroupPlan,
   query: Query,
-  { client, index, sort, source }: Strategies<unknown>["few"],
+  { few: { client, index, sort, source }, querying }: Pick<Strategies<unknown>, "few" | "querying">,
 ): Promise<EventRow[] | null> {
   const limits = { maxResponseSize: FEW_BYTES };
   const search = async (request: Request): Promise<Found> => {
@@ -163,7 +165,7 @@ async function readFew(
     }
     if (found.total > found.hits.length) return null;
     const rows: EventRow[] = [];
-    for await (const row of matchingRows(plan, [found.hits])) rows.push(row);
+    for await (const row of matchingRows(plan, [found.hits], querying)) rows.push(row);
     return rows;
   } catch (error) {
     if (!isTooLong(error)) throw error;
@@ -181,8 +183,9 @@ function areShort({ hits, total }: Found): boolean {
 async function* matchingRows(
   plan: ListPlan | GroupPlan,
   batches: Iterable<readonly Hit[]> | AsyncIterable<readonly Hit[]>,
+  querying: WorkKind,
 ): AsyncGenerator<EventRow> {
-  const test = new YieldingTest(testOfEvents(plan.where));
+  const test = new YieldingTest(testOfEvents(plan.where), querying);
   for await (const hits of batches) {
     for (const { _source: document } of hits) {
       const row = toRow(document as Document);
@@ -197,8 +200,9 @@ async function* matchingRowsByData(
   plan: ListPlan | GroupPlan,
   reading: DataReading,
   sort: Sort,
+  querying: WorkKind,
 ): AsyncGenerator<EventRow> {
-  const test = new YieldingTest(testOfEvents(plan.where));
+  const test = new YieldingTest(testOfEvents(plan.where), querying);
   for await (const documents of reading.batches(sort)) {
     for (const document of documents) {
       await reading.checkTime();
@@ -223,6 +227,7 @@ type Verification = {
   readonly sort: Sort;
   /** Whether all events are needed, not only the first ones. */
   readonly isWhole: boolean;
+  readonly querying: WorkKind;
 };
 
 /**
@@ -234,7 +239,7 @@ type Verification = {
 export async function* verified(
   search: Searcher,
   plan: ListPlan | GroupPlan,
-  { query, sort, isWhole }: Verification,
+  { query, sort, isWhole, querying }: Verification,
 ): AsyncGenerator<EventRow> {
   const isByData = dataSearchesInPlan(plan).length > 0;
   const reading = new DataReading(search, query, plan.where);
@@ -246,10 +251,14 @@ export async function* verified(
         "narrow the query, for example by time, or search for a plain text",
     );
   }
-  if (isByData) yield* matchingRowsByData(plan, reading, sort);
+  if (isByData) yield* matchingRowsByData(plan, reading, sort, querying);
   else {
     const next = (hits: readonly Hit[]): number => nextBatch(hits, MOST_BATCH);
-    yield* matchingRows(plan, scan(search, { query, sort, batch: FIRST_BATCH, nextBatch: next, source: ROW_SOURCE }));
+    yield* matchingRows(
+      plan,
+      scan(search, { query, sort, batch: FIRST_BATCH, nextBatch: next, source: ROW_SOURCE }),
+      querying,
+    );
   }
 }
 

@@ -16,6 +16,7 @@ import { ANY_ORDER, scan } from "../client/scan.ts";
 import type { Aggregate, Bucket, Hit, RawKey, Searcher } from "../client/scan.ts";
 import { isTooMany, Tallies } from "./tallies.ts";
 import type { Tally } from "./tallies.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
 type Values = FieldSummary["values"];
@@ -40,6 +41,7 @@ const FILTERS_PER_SEARCH = 200;
 const MORE_NUMBERS = 1000;
 
 export type ValuesRequest = {
+  readonly querying: WorkKind;
   readonly query: Query;
   /** The columns whose values are listed, the most important ones first. */
   readonly listed: readonly string[];
@@ -71,7 +73,7 @@ export async function readFieldValues(search: Searcher, request: ValuesRequest):
     if (lengthOf(found) > MAX_LISTED_VALUES_LENGTH) break;
   }
   // The tallies of these have a limit of their own.
-  const yielder = new Yielder(throwIfAborted);
+  const yielder = new Yielder(request.querying, throwIfAborted);
   for (const column of listed) {
     if (yielder.isDue) await yielder.turn();
     const tally = existing.has(column) ? undefined : tallies.of(column);
@@ -176,7 +178,7 @@ async function talliesOfRest(search: Searcher, request: ValuesRequest): Promise<
     return tallies;
   }
   const source = { includes: ["attributes", ATTRIBUTE_PATHS.rest] };
-  const yielder = new Yielder(throwIfAborted);
+  const yielder = new Yielder(request.querying, throwIfAborted);
   const scanned = scan(search, { query: rest, sort: ANY_ORDER, batch: FIRST_BATCH, nextBatch, source });
   for await (const hits of scanned) {
     for (const { _source: document, _ignored: ignored = [] } of hits) {

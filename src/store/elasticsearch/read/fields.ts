@@ -23,6 +23,7 @@ import { and, or } from "../client/queries.ts";
 import type { Query } from "../client/queries.ts";
 import { newSearcher, answerTotal, withPointInTime } from "../client/scan.ts";
 import type { Aggregate, Searcher } from "../client/scan.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
 
@@ -55,16 +56,20 @@ const PRESENT: Record<ListedField, Query> = {
 /** A field that events have, with the column of its values, or null if values are not shown. */
 type Listed = Omit<FieldSummary, "values"> & { readonly column: string | null };
 
-/**
- * Implements {@link Store.fields}.
- * @param most most attributes listed
- * @param mostRest events without columns for some values, up to which these are counted
- */
+type FieldsOptions = {
+  /** Most attributes that are listed. */
+  readonly most: number;
+  /** Events without columns for some values, up to which these are counted. */
+  readonly mostRest?: number;
+  readonly querying: WorkKind;
+};
+
+/** Implements {@link Store.fields}. */
 export async function fields(
   client: Client,
   names: Names,
   fieldsQuery: FieldsQuery,
-  { most, mostRest = MOST_REST }: { readonly most: number; readonly mostRest?: number },
+  { most, mostRest = MOST_REST, querying }: FieldsOptions,
 ): Promise<FieldsAnswer> {
   const { log, from, to, prefix } = fieldsQuery;
   const created = { ...(from !== null && { gte: from }), ...(to !== null && { lt: to }) };
@@ -80,6 +85,7 @@ export async function fields(
     const restCount = answerTotal(restAnswer);
     const frequentFirst = [...ofEvents, ...attributes].flatMap(({ column }) => column ?? []);
     const values = await readFieldValues(search, {
+      querying,
       query,
       listed: frequentFirst,
       existing: await existingOf(client, names, frequentFirst),
@@ -87,7 +93,7 @@ export async function fields(
       rest: restCount === 0 ? null : rest,
       isRestRead: restCount <= mostRest,
     });
-    const byName = await sortYielding(attributes, (a, b) => compareCodePoints(a.name, b.name));
+    const byName = await sortYielding(attributes, (a, b) => compareCodePoints(a.name, b.name), querying);
     const listed = [...ofEvents, ...byName];
     const isWithout = ({ column }: Listed): boolean => column !== null && !values.has(column);
     return {

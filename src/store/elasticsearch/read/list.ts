@@ -19,9 +19,15 @@ import type { Hit, Searcher } from "../client/scan.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { seek } from "./seek.ts";
 import { annotationsByQuery } from "./annotations.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 /** Runs a list plan, for any page up to the end. */
-export async function list(client: Client, names: Names, plan: ListPlan, countUpTo = Infinity): Promise<Page> {
+export async function list(
+  client: Client,
+  names: Names,
+  plan: ListPlan,
+  { countUpTo = Infinity, querying }: { readonly countUpTo?: number; readonly querying: WorkKind },
+): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const index = recordIndex(names, plan.from);
   const [page, annotations] = await Promise.all([
@@ -35,9 +41,11 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
         if (isNear) return nearPage(newSearcher(client, index), plan, query, countUpTo);
         return withPointInTime(client, index, (search) => farPage(search, plan, query));
       },
-      byScanning: (query) => withPointInTime(client, index, (search) => verifiedPage(search, plan, query, countUpTo)),
+      byScanning: (query) =>
+        withPointInTime(client, index, (search) => verifiedPage(search, plan, { query, countUpTo, querying })),
       fromRows: (rows) => ({ rows: inOrder(rows, plan).slice(plan.skip, plan.skip + plan.take), total: rows.length }),
       isWhole: countUpTo === Infinity || !isSortedByIndex(plan),
+      querying,
       ...orderOptions(client, names, plan),
     }),
     // Started last: if both are single searches, the one for the page takes longer.
@@ -47,18 +55,24 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
 }
 
 /** Returns the records of a page within the window of a search, without counting hits. */
-export async function rows(client: Client, names: Names, plan: ListPlan): Promise<readonly EventRow[]> {
+export async function rows(
+  client: Client,
+  names: Names,
+  plan: ListPlan,
+  querying: WorkKind,
+): Promise<readonly EventRow[]> {
   const { logs, skip, take } = plan;
   if (logs.length === 0 || take === 0) return [];
-  if (!isSortedByIndex(plan)) return (await list(client, names, plan)).rows;
+  if (!isSortedByIndex(plan)) return (await list(client, names, plan, { querying })).rows;
   const index = recordIndex(names, plan.from);
   return await runPlan(plan, {
     async exact(query) {
       return (await readPage(newSearcher(client, index), plan, { query, skip, take, count: false })).rows;
     },
-    byScanning: (query) => withPointInTime(client, index, (search) => firstVerified(search, plan, query)),
+    byScanning: (query) => withPointInTime(client, index, (search) => firstVerified(search, plan, query, querying)),
     fromRows: (found) => inOrder(found, plan).slice(skip, skip + take),
     isWhole: false,
+    querying,
     ...orderOptions(client, names, plan),
   });
 }
@@ -77,10 +91,15 @@ function orderOptions(client: Client, names: Names, plan: ListPlan) {
 }
 
 /** Tests events until the page is full. */
-async function firstVerified(search: Searcher, plan: ListPlan, query: Query): Promise<readonly EventRow[]> {
+async function firstVerified(
+  search: Searcher,
+  plan: ListPlan,
+  query: Query,
+  querying: WorkKind,
+): Promise<readonly EventRow[]> {
   const found: EventRow[] = [];
   const sort = compileSort(plan.sort);
-  for await (const row of verified(search, plan, { query, sort, isWhole: false })) {
+  for await (const row of verified(search, plan, { query, sort, isWhole: false, querying })) {
     found.push(row);
     if (found.length === plan.skip + plan.take) break;
   }
@@ -184,13 +203,17 @@ function isSortedByIndex({ sort }: ListPlan): boolean {
   return sort.every(({ field }) => field !== "pattern" && field !== "level" && !isAttribute(field));
 }
 
-async function verifiedPage(search: Searcher, plan: ListPlan, query: Query, countUpTo: number): Promise<Page> {
+async function verifiedPage(
+  search: Searcher,
+  plan: ListPlan,
+  { query, countUpTo, querying }: { readonly query: Query; readonly countUpTo: number; readonly querying: WorkKind },
+): Promise<Page> {
   if (!isSortedByIndex(plan))
-    return sortedPage(plan, verified(search, plan, { query, sort: ANY_ORDER, isWhole: true }));
+    return sortedPage(plan, verified(search, plan, { query, sort: ANY_ORDER, isWhole: true, querying }), querying);
   const rows: EventRow[] = [];
   let total = 0;
   const isWhole = countUpTo === Infinity;
-  for await (const row of verified(search, plan, { query, sort: compileSort(plan.sort), isWhole })) {
+  for await (const row of verified(search, plan, { query, sort: compileSort(plan.sort), isWhole, querying })) {
     if (total >= plan.skip && rows.length < plan.take) rows.push(row);
     total += 1;
     if (total >= countUpTo) break;
@@ -199,16 +222,20 @@ async function verifiedPage(search: Searcher, plan: ListPlan, query: Query, coun
 }
 
 /** Sorts rows that arrive in any order into a page, keeping only slightly more rows than needed. */
-async function sortedPage({ sort, skip, take }: ListPlan, rows: AsyncIterable<EventRow>): Promise<Page> {
+async function sortedPage(
+  { sort, skip, take }: ListPlan,
+  rows: AsyncIterable<EventRow>,
+  querying: WorkKind,
+): Promise<Page> {
   const order = orderOfRows(sort);
   let kept: EventRow[] = [];
   let total = 0;
   for await (const row of rows) {
     total += 1;
     if (kept.push(row) >= (skip + take) * 2 + SPARE_ROWS)
-      kept = (await sortYielding(kept, order)).slice(0, skip + take);
+      kept = (await sortYielding(kept, order, querying)).slice(0, skip + take);
   }
-  return { rows: (await sortYielding(kept, order)).slice(skip, skip + take), total };
+  return { rows: (await sortYielding(kept, order, querying)).slice(skip, skip + take), total };
 }
 
 /** Number of extra rows at which rows are sorted and cut. */

@@ -14,6 +14,7 @@ import { ANY_ORDER, scan, answerTotal, withPointInTime } from "../client/scan.ts
 import type { Searcher } from "../client/scan.ts";
 import { YieldingTest } from "./yielding-test.ts";
 import { testOfUsers } from "./verify.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 /** Number of users read in one request. */
 const PAGE = 10_000;
@@ -28,10 +29,10 @@ const BATCH = 5000;
  * not to visits. The cluster counts visits. Texts are read only for the users of the page, unless a
  * condition or the order needs them for all users.
  */
-export async function users(client: Client, names: Names, plan: UsersPlan): Promise<UsersPage> {
+export async function users(client: Client, names: Names, plan: UsersPlan, querying: WorkKind): Promise<UsersPage> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
   const needsAllTexts = needsTexts(plan.where) || plan.sort.some(({ field }) => field === "email" || field === "page");
-  const test = new YieldingTest(testOfUsers(plan.where));
+  const test = new YieldingTest(testOfUsers(plan.where), querying);
   return withPointInTime(client, names.visits, async (search) => {
     const query = compileVisits(plan);
     const collector = collectorOf(plan);

@@ -15,6 +15,7 @@ import { provideData, testOfEvents } from "./verify.ts";
 import { findData, nameOfSearch } from "../compile/word-queries.ts";
 import type { DataQueries } from "../compile/word-queries.ts";
 import { YieldingTest } from "./yielding-test.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 /** Most ids in the queries of a plan; the engine's default limit for the terms of one. */
 const MAX_IDS = 65_536;
@@ -33,11 +34,12 @@ export async function verifyData(
   search: Searcher,
   plan: ListPlan | GroupPlan,
   query: Query,
+  querying: WorkKind,
 ): Promise<VerifiedData | null> {
   const searches = [...new Map(dataSearchesInPlan(plan).map((each) => [nameOfSearch(each), each])).values()];
   if (searches.length > MAX_SEARCHES) return null;
   const isIndexed = plan.from.kind === "events";
-  const found = searches.map((each) => new DataMatches(each, findData(each, isIndexed)));
+  const found = searches.map((each) => new DataMatches(each, findData(each, isIndexed), querying));
   const among = and([query, or(found.map(({ undecided }) => undecided))]);
   const reading = new DataReading(search, among, plan.where, { includes: ["id", "log", "data", "has"] });
   const [events, candidates] = await Promise.all([new DataReading(search, query, plan.where).count(), reading.count()]);
@@ -61,9 +63,9 @@ class DataMatches {
   readonly #queries: DataQueries;
   readonly #ids: Record<"met" | "unmet", EventId[]> = { met: [], unmet: [] };
 
-  constructor(search: DataSearch, queries: DataQueries) {
+  constructor(search: DataSearch, queries: DataQueries, querying: WorkKind) {
     this.name = nameOfSearch(search);
-    this.#test = new YieldingTest(testOfEvents(search));
+    this.#test = new YieldingTest(testOfEvents(search), querying);
     this.#queries = queries;
   }
 

@@ -1,14 +1,16 @@
 import { throwIfAborted } from "../../../elasticsearch/client.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 import type { RecordTest } from "./verify.ts";
+import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 /** Tests records one by one, and yields the thread in between. */
 export class YieldingTest<Row> {
   readonly #test: RecordTest<Row>;
-  readonly #yielder = new Yielder(throwIfAborted);
+  readonly #yielder: Yielder;
 
-  constructor(test: RecordTest<Row>) {
+  constructor(test: RecordTest<Row>, querying: WorkKind) {
     this.#test = test;
+    this.#yielder = new Yielder(querying, throwIfAborted);
   }
 
   /**

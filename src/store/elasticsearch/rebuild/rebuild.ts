@@ -23,6 +23,7 @@ import { countDocuments } from "../client/scan.ts";
 import { IS_DOCUMENT } from "../client/queries.ts";
 import { block, readIndices, unblock, refresh } from "../client/indices.ts";
 import type { Index } from "../client/indices.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** Maximum number of passes over concurrent changes before writes are blocked for the last one. */
 const PASSES = 10;
@@ -33,6 +34,7 @@ const BLOCK_MS = 60_000;
 const SETTLE_MS = 20;
 
 export type RebuildContext = {
+  readonly scheduler: Scheduler;
   readonly client: Client;
   readonly names: Names;
   readonly columns: ColumnsOfLogs;
@@ -193,9 +195,9 @@ class Rebuild {
   }
 
   async #fill(): Promise<void> {
-    const { client, names, columns } = this.#context;
+    const { client, names, columns, scheduler } = this.#context;
     const writes: Parameters<RebuildOptions["fill"]>[0] = {
-      prepareEvents: () => new ElasticsearchEvents((id) => this.#indexOf(names.eventsOf(id)), columns),
+      prepareEvents: () => new ElasticsearchEvents((id) => this.#indexOf(names.eventsOf(id)), columns, scheduler),
       writeEvents: async (events) => {
         this.#signal.throwIfAborted();
         return writeEncodedBulk(client, bulkOperations(events));

@@ -1,12 +1,12 @@
 import type { StoredEvent } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
-import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import type { PreparedEvents } from "../../store.ts";
 import type { ColumnsOfLogs } from "./columns.ts";
 import { encodeDocument, NO_COLUMNS } from "../documents/document.ts";
 import { BulkOperations } from "../client/bulk-encoding.ts";
 import type { Operation } from "../client/bulk-encoding.ts";
 import { createOperation } from "../client/bulk.ts";
+import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /**
  * Number of events per step, and length of their texts and data; between steps the process may serve
@@ -20,12 +20,14 @@ export class ElasticsearchEvents implements PreparedEvents {
   readonly #ids: EventId[] = [];
   readonly #indexOf: (id: EventId) => string | Promise<string>;
   readonly #columns: ColumnsOfLogs;
+  readonly #scheduler: Scheduler;
   #parts: BulkOperations[] = [];
 
   /** @param indexOf returns the index in which an event is created */
-  constructor(indexOf: (id: EventId) => string | Promise<string>, columns: ColumnsOfLogs) {
+  constructor(indexOf: (id: EventId) => string | Promise<string>, columns: ColumnsOfLogs, scheduler: Scheduler) {
     this.#indexOf = indexOf;
     this.#columns = columns;
+    this.#scheduler = scheduler;
   }
 
   get length(): number {
@@ -38,7 +40,7 @@ export class ElasticsearchEvents implements PreparedEvents {
 
   async add(events: readonly StoredEvent[]): Promise<void> {
     for (const some of stepsOf(events)) {
-      await yieldToRequests();
+      await this.#scheduler.yieldToRequests();
       const operations: Operation[] = [];
       for (const event of some) {
         const index = this.#indexOf(event.id);
@@ -58,7 +60,7 @@ export class ElasticsearchEvents implements PreparedEvents {
   }
 
   async pick(places: readonly number[]): Promise<ElasticsearchEvents> {
-    const picked = new ElasticsearchEvents(this.#indexOf, this.#columns);
+    const picked = new ElasticsearchEvents(this.#indexOf, this.#columns, this.#scheduler);
     picked.#parts = [this.operations.pick(places)];
     picked.#ids.push(...places.map((place) => this.#ids[place]!));
     return picked;

@@ -16,8 +16,7 @@ const ROWS_AT_ONCE = 200;
 /** Number of characters that fit into any cell. */
 const LONGEST_FIGURE = 20;
 
-/** Table of the groups with their values. Each row leads to its events. */
-export function GroupTable(properties: {
+type GroupTableProperties = {
   readonly groups: Groups;
   readonly rows: readonly GroupRow[];
   /** The column that the chart draws. */
@@ -30,8 +29,19 @@ export function GroupTable(properties: {
   readonly nameOfKey: (index: number, value: string) => string;
   readonly classOf: (row: GroupRow) => string | undefined;
   readonly openEvents: (row: GroupRow) => void;
-}): JSX.Element {
-  const { groups, rows, column, order, onOrder, at, formats, nameOfKey, classOf, openEvents } = properties;
+};
+
+/** Which optional columns a table has. */
+type OptionalColumns = {
+  /** The values over time. */
+  readonly hasCourse: boolean;
+  /** The values of an earlier time. */
+  readonly hasPrevious: boolean;
+};
+
+/** Table of the groups with their values. Each row leads to its events. */
+export function GroupTable(properties: GroupTableProperties): JSX.Element {
+  const { groups, rows, column, order, onOrder, at } = properties;
   const most = useSignal(ROWS_AT_ONCE);
   const high = Math.max(0, ...rows.map(({ values }) => Number(values[column]) || 0)) || 1;
   const hasCourse = groups.times.length > 1 && groups.keys.every(({ kind }) => kind !== "time");
@@ -39,48 +49,14 @@ export function GroupTable(properties: {
   return (
     <div class="groups" id="list" tabIndex={0} role="region" aria-label="Groups">
       <table class="table">
-        <thead>
-          <tr>
-            {groups.keys.map(({ name }, index) => (
-              <Head label={visibleText(name)} order={order} onOrder={onOrder} column={null} at={index} />
-            ))}
-            {groups.columns.map((name) => (
-              <Head
-                label={visibleText(columnText(name, hasCourse))}
-                order={order}
-                onOrder={onOrder}
-                column={name}
-                at={0}
-              />
-            ))}
-            <th scope="col" class="w-bar">
-              <span class="sr">{visibleText(columnText(column, hasCourse))} as a bar</span>
-            </th>
-            {hasPrevious && (
-              <>
-                <th scope="col" class="num w-num">
-                  Before
-                </th>
-                <th scope="col" class="num w-num">
-                  Change
-                </th>
-              </>
-            )}
-            {hasCourse && (
-              <>
-                <th scope="col" class="num w-peak">
-                  Most
-                </th>
-                <th scope="col" class="w-spark">
-                  Over time
-                </th>
-              </>
-            )}
-            <th scope="col">
-              <span class="sr">Actions</span>
-            </th>
-          </tr>
-        </thead>
+        <Heads
+          groups={groups}
+          column={column}
+          order={order}
+          onOrder={onOrder}
+          hasCourse={hasCourse}
+          hasPrevious={hasPrevious}
+        />
         <tbody>
           {rows.slice(0, most.value).map((row, index) => (
             <tr
@@ -89,35 +65,7 @@ export function GroupTable(properties: {
               onPointerEnter={() => (at.value = index)}
               onFocusIn={() => (at.value = index)}
             >
-              {groups.keys.map((_, place) => {
-                const name = nameOfKey(place, row.keys[place] ?? "");
-                return (
-                  <th scope="row" class="rowname" data-class={classOf(row)} title={name}>
-                    <bdi>{name}</bdi>
-                  </th>
-                );
-              })}
-              {groups.columns.map((name) => (
-                <Figure text={row.values[name] ?? ""} />
-              ))}
-              <td class="w-bar">
-                <svg class="cell-bar" aria-hidden="true">
-                  <rect
-                    width={`${(Math.max(0, (Number(row.values[column]) || 0) / high) * 100).toFixed(1)}%`}
-                    height="6"
-                    rx="1"
-                  />
-                </svg>
-              </td>
-              {hasPrevious && <Before row={row} column={column} />}
-              {hasCourse && <Course row={row} groups={groups} formats={formats} />}
-              <td class="act">
-                {groups.keys.length > 0 && (
-                  <button class="quiet" type="button" onClick={() => openEvents(row)}>
-                    Events <Icon name="right" />
-                  </button>
-                )}
-              </td>
+              <Cells {...properties} row={row} high={high} hasCourse={hasCourse} hasPrevious={hasPrevious} />
             </tr>
           ))}
         </tbody>
@@ -131,6 +79,51 @@ export function GroupTable(properties: {
         </p>
       )}
     </div>
+  );
+}
+
+/** The first row of the table; a click on a name sorts by its column. */
+function Heads(
+  properties: Pick<GroupTableProperties, "groups" | "column" | "order" | "onOrder"> & OptionalColumns,
+): JSX.Element {
+  const { groups, column, order, onOrder, hasCourse, hasPrevious } = properties;
+  return (
+    <thead>
+      <tr>
+        {groups.keys.map(({ name }, index) => (
+          <Head label={visibleText(name)} order={order} onOrder={onOrder} column={null} at={index} />
+        ))}
+        {groups.columns.map((name) => (
+          <Head label={visibleText(columnText(name, hasCourse))} order={order} onOrder={onOrder} column={name} at={0} />
+        ))}
+        <th scope="col" class="w-bar">
+          <span class="sr">{visibleText(columnText(column, hasCourse))} as a bar</span>
+        </th>
+        {hasPrevious && (
+          <>
+            <th scope="col" class="num w-num">
+              Before
+            </th>
+            <th scope="col" class="num w-num">
+              Change
+            </th>
+          </>
+        )}
+        {hasCourse && (
+          <>
+            <th scope="col" class="num w-peak">
+              Most
+            </th>
+            <th scope="col" class="w-spark">
+              Over time
+            </th>
+          </>
+        )}
+        <th scope="col">
+          <span class="sr">Actions</span>
+        </th>
+      </tr>
+    </thead>
   );
 }
 
@@ -157,6 +150,51 @@ function Head(properties: {
         {label} {isSorted && <Icon name={isDescending ? "sortDown" : "sortUp"} />}
       </button>
     </th>
+  );
+}
+
+/** The cells of a group. */
+function Cells(
+  properties: Pick<GroupTableProperties, "groups" | "column" | "formats" | "nameOfKey" | "classOf" | "openEvents"> &
+    OptionalColumns & {
+      readonly row: GroupRow;
+      /** The largest value of the column that bars show. */
+      readonly high: number;
+    },
+): JSX.Element {
+  const { groups, row, column, high, formats, hasCourse, hasPrevious, nameOfKey, classOf, openEvents } = properties;
+  return (
+    <>
+      {groups.keys.map((_, place) => {
+        const name = nameOfKey(place, row.keys[place] ?? "");
+        return (
+          <th scope="row" class="rowname" data-class={classOf(row)} title={name}>
+            <bdi>{name}</bdi>
+          </th>
+        );
+      })}
+      {groups.columns.map((name) => (
+        <Figure text={row.values[name] ?? ""} />
+      ))}
+      <td class="w-bar">
+        <svg class="cell-bar" aria-hidden="true">
+          <rect
+            width={`${(Math.max(0, (Number(row.values[column]) || 0) / high) * 100).toFixed(1)}%`}
+            height="6"
+            rx="1"
+          />
+        </svg>
+      </td>
+      {hasPrevious && <Before row={row} column={column} />}
+      {hasCourse && <Course row={row} groups={groups} formats={formats} />}
+      <td class="act">
+        {groups.keys.length > 0 && (
+          <button class="quiet" type="button" onClick={() => openEvents(row)}>
+            Events <Icon name="right" />
+          </button>
+        )}
+      </td>
+    </>
   );
 }
 

@@ -1,30 +1,24 @@
 import { useComputed, useSignal } from "@preact/signals";
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
-import { bandText } from "../../parts/query/choices.ts";
 import { readQuery } from "../../parts/query/compose.ts";
 import { rangeText, withRange } from "../../parts/query/range.ts";
-import { bandOfKey, withKey } from "../../parts/query/groups.ts";
+import { withKey } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
-import { visibleText } from "../../parts/text/visible-text.ts";
 import { countWithNoun, formatNumber } from "../../parts/text/numbers.ts";
 import { ReadingLine, ReadingState, Unanswered } from "../../state/faults/reading-state.tsx";
-import { lazy } from "../../parts/controls/lazy.tsx";
 import { useTitle } from "../../state/title.ts";
 import { sendQuery } from "../../state/send-query.ts";
 import type { Run, Search } from "../../state/search.ts";
 import { useRead } from "../../state/use-read.ts";
 import { formatsOfZone } from "../../parts/time/moments.ts";
 import { cityOfZone } from "../../parts/time/zones.ts";
-import type { Formats } from "../../parts/time/moments.ts";
-import { BarChart, MOST_BARS } from "./bars.tsx";
+import { Chart, ChartButtons, chartChoice } from "./chart.tsx";
+import { groupNames, namesOfKeys } from "./group-names.ts";
 import { GroupTable } from "./group-table.tsx";
-import { momentsOfKey } from "../../parts/groups/key-moments.ts";
-import { LineChart, MOST_LINES } from "../../parts/groups/lines.tsx";
 import {
-  columnText,
   eventsOfGroup,
   groupsOfRecords,
   isAddedUp,
@@ -35,14 +29,9 @@ import {
 } from "../../parts/groups/model.ts";
 import { readOrder, sortRows, writeOrder } from "./sort-rows.ts";
 import type { GroupOrder } from "./sort-rows.ts";
-import type { GroupKey, GroupRow, Groups } from "../../parts/groups/model.ts";
-import type { PlaceMapProperties } from "./place-map.tsx";
+import type { GroupRow, Groups } from "../../parts/groups/model.ts";
 import "../../css/groups.css";
 import "../../css/tables.css";
-
-const PlaceMap = lazy<PlaceMapProperties>(async () => (await import("./place-map.tsx")).PlaceMap);
-
-type Chart = "Map" | "Lines" | "Bars" | "None";
 
 type Answer = {
   readonly groups: Groups;
@@ -68,7 +57,6 @@ export function GroupsView({ app, search, note, actions }: GroupsViewProperties)
   const run = search.run.value;
   const reading = useRead(run, () => readGroups(app, run), [], true);
   const { value: answer, error } = reading;
-  const { parameters } = app.location.place.value;
   const order = useComputed(() =>
     readOrder(app.location.place.value.parameters.get("sort") ?? "", answer.value?.groups ?? null),
   );
@@ -94,100 +82,44 @@ export function GroupsView({ app, search, note, actions }: GroupsViewProperties)
         {state}
       </Unanswered>
     );
-  const { keys } = found;
   const { groups, column } = measured.value;
-  const nameOfKey = (index: number, value: string) => {
-    const key = groups.keys[index];
-    if (key?.kind === "time") return timeText(key, value, run.zone, formats);
-    if (value === "") return key?.name === "class" ? "No class" : "none";
-    if (key?.kind === "bands") return bandText(bandOfKey(value)!);
-    if (key?.kind === "place") return value.replace(",", ", ");
-    return key?.name === "class" ? app.classes.nameOf(search.log, value) : visibleText(value);
-  };
-  const nameOf = ({ keys: values }: GroupRow) => values.map((value, index) => nameOfKey(index, value)).join(", ");
-  // A bar has room for an hour or a day, not for both.
-  const axisNameOf = (row: GroupRow) =>
-    groups.keys[0]?.kind === "time" ? nameOf(row).replace(/^\d+ \w+ (?=\d\d:)|^[A-Z]\w+ /, "") : nameOf(row);
-  const classKey = groups.keys.findIndex(({ name }) => name === "class");
-  const classOf = ({ keys: values }: GroupRow) => values[classKey] || undefined;
-  const hasCourse = groups.times.length > 1 && keys.length > 1;
-  const isOfPlaces = groups.keys.length === 1 && groups.keys[0]?.kind === "place";
-  const isOfTimes = keys.some(({ kind }) => kind === "time");
-  const charts: readonly Chart[] = [
-    ...(isOfPlaces ? ["Map" as const] : []),
-    ...(isOfTimes ? ["Lines" as const] : []),
-    "Bars",
-    "None",
-  ];
-  const usable = charts.filter((name) => name !== "Lines" || hasCourse);
-  const shown =
-    usable.find((name) => name.toLowerCase() === parameters.get("chart")) ??
-    (isOfPlaces ? "Map" : hasCourse ? "Lines" : "Bars");
+  const names = groupNames({ app, search, groups, zone: run.zone, formats });
+  const choice = chartChoice(groups, found.keys, app.location.place.value.parameters.get("chart"));
   const openEvents = (row: GroupRow) => {
-    const { query, moments } = eventsOfGroup(run.typed, keys.length > 1 ? groups.keys : keys, row, run.zone);
+    const { query, moments } = eventsOfGroup(
+      run.typed,
+      found.keys.length > 1 ? groups.keys : found.keys,
+      row,
+      run.zone,
+    );
     search.query.value = query;
     if (moments === null) search.start();
     else search.narrow(moments);
   };
-  const by = groups.keys.map(({ name }) => visibleText(name)).join(" and ");
-  const label = `${visibleText(column)} by ${by}. The table below holds the numbers.`;
-  // A line shows all values of its column, a bar the one of its row.
-  const what = `${visibleText(columnText(column, hasCourse && shown !== "Lines"))} by ${by}`;
   return (
     <>
       <div class="found">
         <h1 id="found">{head}</h1>
         <span class="note">
-          {groups.keys.length > 0 && `by ${keys.map(({ name }) => visibleText(name)).join(" and ")}, `}
+          {groups.keys.length > 0 && `by ${namesOfKeys(found.keys)}, `}
           {rangeText(run.moments, formats)} {cityOfZone(run.zone)}, {found.took_ms.toFixed(0)} ms
         </span>
         {note}
         <span class="space" />
-        <div class="seg hide-small" role="group" aria-label="Chart">
-          {charts.map((name) => (
-            <button
-              type="button"
-              aria-pressed={name === shown}
-              disabled={!usable.includes(name)}
-              onClick={() => app.location.note({ chart: name.toLowerCase() })}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
+        <ChartButtons app={app} choice={choice} />
         {actions}
       </div>
       {line}
-      {shown === "Map" && (
-        <figure class="chart map">
-          <PlaceMap rows={rows.value} column={column} nameOf={nameOf} at={at} label={label} openEvents={openEvents} />
-        </figure>
-      )}
-      {shown === "Lines" && (
-        <ChartFigure what={what} shown={MOST_LINES} of={rows.value.length}>
-          <LineChart
-            rows={rows.value}
-            times={groups.times}
-            formats={formats}
-            nameOf={nameOf}
-            classOf={classOf}
-            at={at.value}
-            label={label}
-          />
-        </ChartFigure>
-      )}
-      {shown === "Bars" && rows.value.length > 1 && (
-        <ChartFigure what={what} shown={MOST_BARS} of={rows.value.length}>
-          <BarChart
-            rows={rows.value}
-            column={column}
-            nameOf={axisNameOf}
-            classOf={classOf}
-            at={at.value}
-            label={label}
-          />
-        </ChartFigure>
-      )}
+      <Chart
+        choice={choice}
+        groups={groups}
+        rows={rows.value}
+        column={column}
+        formats={formats}
+        names={names}
+        at={at}
+        openEvents={openEvents}
+      />
       <GroupTable
         groups={groups}
         rows={rows.value}
@@ -196,31 +128,12 @@ export function GroupsView({ app, search, note, actions }: GroupsViewProperties)
         onOrder={(next) => app.location.note({ sort: writeOrder(next) })}
         at={at}
         formats={formats}
-        nameOfKey={nameOfKey}
-        classOf={classOf}
+        nameOfKey={names.nameOfKey}
+        classOf={names.classOf}
         openEvents={openEvents}
       />
       {state}
     </>
-  );
-}
-
-/** A chart with a caption that names its measure and how many of the groups are shown. */
-function ChartFigure(properties: {
-  readonly what: string;
-  readonly shown: number;
-  readonly of: number;
-  readonly children: ComponentChildren;
-}): JSX.Element {
-  const { what, shown, of, children } = properties;
-  return (
-    <figure class="chart">
-      <figcaption class="note">
-        {what}
-        {of > shown && `, ${formatNumber(shown)} of ${formatNumber(of)} groups`}
-      </figcaption>
-      {children}
-    </figure>
   );
 }
 
@@ -251,12 +164,4 @@ function headOf({ rows, columns, keys }: Groups): string {
   if (!columns.includes("count")) return groups;
   const events = rows.reduce((sum, { values }) => sum + Number(values["count"]), 0);
   return `${formatNumber(events)} events in ${groups}`;
-}
-
-/** Formats the time of a group as the rest of the page does. */
-function timeText({ step }: GroupKey & { kind: "time" }, value: string, zone: string, formats: Formats): string {
-  const moments = momentsOfKey(value, step, zone);
-  if (moments === null) return value;
-  const isOfDays = ["days", "weeks", "months"].includes(step.unit);
-  return isOfDays ? formats.day(moments.from) : formats.short(moments.from);
 }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
-import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import type { Signal } from "@preact/signals";
+import type { JSX, SVGAttributes, TargetedPointerEvent } from "preact";
 
 import { DAY_MS } from "../../../query/calendar.ts";
 import type { Moments } from "../query/range.ts";
@@ -31,74 +31,31 @@ export type PlotProperties = {
 /** Columns from one to another, both inclusive. */
 type Stretch = { readonly from: number; readonly to: number };
 
+/** What is selected, and what reacts to the pointer and to keys. */
+type Selecting = {
+  /** Index of the column under the pointer or the keyboard's cursor. */
+  readonly hot: Signal<number | null>;
+  readonly stretch: Signal<Stretch | null>;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+  readonly onPointer: Pick<
+    SVGAttributes<SVGSVGElement>,
+    "onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel" | "onPointerLeave"
+  >;
+};
+
 /**
  * Draws the bars. Pressing and dragging select some of them, as do arrows with Shift; Enter narrows
  * the range to them and Escape clears the selection.
  */
 export function HistogramPlot(properties: PlotProperties): JSX.Element {
   const { label, columns, formats, nameOf, narrow } = properties;
-  const svg = useRef<SVGSVGElement>(null);
-  const hot = useSignal<number | null>(null);
-  const stretch = useSignal<Stretch | null>(null);
-  const pressed = useSignal<number | null>(null);
-  const indexAt = ({ clientX }: MouseEvent): number => {
-    const { left, width } = svg.current?.getBoundingClientRect() ?? { left: 0, width: 1 };
-    const part = (clientX - left) / Math.max(1, width);
-    return Math.min(columns.length - 1, Math.max(0, Math.floor(part * columns.length)));
-  };
-  const choose = ({ from, to }: Stretch) => {
-    const first = columns[Math.min(from, to)];
-    const last = columns[Math.max(from, to)];
-    stretch.value = null;
-    hot.value = null;
-    if (first !== undefined && last !== undefined) narrow?.({ from: first.from, to: last.to });
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const start = hot.peek() ?? columns.length - 1;
-    const at = stretch.peek() ?? { from: start, to: start };
-    const next = nextStretch(event, at, columns.length);
-    if (event.key === "Enter" && narrow !== null) choose(at);
-    else if (event.key === "Escape" && stretch.peek() !== null) stretch.value = null;
-    else if (next === null) return;
-    else {
-      if (narrow !== null) stretch.value = next;
-      hot.value = next.to;
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const { hot, stretch, onKeyDown, onPointer } = useSelecting(properties);
   const { low, high } = axisScale(columns);
   const selected = stretch.value;
   const shown = hot.value === null ? undefined : columns[hot.value];
   return (
     <>
-      <svg
-        ref={svg}
-        class="plot"
-        aria-label={label}
-        onPointerDown={(event) => {
-          if (event.button !== 0 || narrow === null) return;
-          event.currentTarget.setPointerCapture(event.pointerId);
-          pressed.value = indexAt(event);
-          stretch.value = { from: indexAt(event), to: indexAt(event) };
-        }}
-        onPointerMove={(event) => {
-          hot.value = indexAt(event);
-          if (pressed.value !== null) stretch.value = { from: pressed.value, to: indexAt(event) };
-        }}
-        onPointerUp={() => {
-          const chosen = pressed.value === null ? null : stretch.value;
-          pressed.value = null;
-          if (chosen !== null) choose(chosen);
-        }}
-        onPointerCancel={() => {
-          pressed.value = null;
-          stretch.value = null;
-        }}
-        onPointerLeave={() => {
-          if (pressed.value === null) hot.value = null;
-        }}
-      >
+      <svg class="plot" aria-label={label} {...onPointer}>
         <line class="base" x1="0" x2="100%" y1={AXIS} y2={AXIS} />
         <g
           role="listbox"
@@ -127,24 +84,8 @@ export function HistogramPlot(properties: PlotProperties): JSX.Element {
             />
           ))}
         </g>
-        {selected !== null && (
-          <rect
-            class="brush"
-            x={`${(Math.min(selected.from, selected.to) / columns.length) * 100}%`}
-            width={`${((Math.abs(selected.to - selected.from) + 1) / columns.length) * 100}%`}
-            y={0}
-            height={AXIS}
-          />
-        )}
-        {hot.value !== null && (
-          <rect
-            class="hot"
-            x={`${(hot.value / columns.length) * 100}%`}
-            width={`${100 / columns.length}%`}
-            y={0}
-            height={AXIS}
-          />
-        )}
+        {selected !== null && <Mark class="brush" stretch={selected} count={columns.length} />}
+        {hot.value !== null && <Mark class="hot" stretch={{ from: hot.value, to: hot.value }} count={columns.length} />}
         <AxisLabels columns={columns} formats={formats} low={low} high={high} />
       </svg>
       {shown !== undefined && (
@@ -158,6 +99,66 @@ export function HistogramPlot(properties: PlotProperties): JSX.Element {
       )}
     </>
   );
+}
+
+function useSelecting({ columns, narrow }: PlotProperties): Selecting {
+  const hot = useSignal<number | null>(null);
+  const stretch = useSignal<Stretch | null>(null);
+  const pressed = useSignal<number | null>(null);
+  const choose = ({ from, to }: Stretch) => {
+    const first = columns[Math.min(from, to)];
+    const last = columns[Math.max(from, to)];
+    stretch.value = null;
+    hot.value = null;
+    if (first !== undefined && last !== undefined) narrow?.({ from: first.from, to: last.to });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const start = hot.peek() ?? columns.length - 1;
+    const at = stretch.peek() ?? { from: start, to: start };
+    const next = nextStretch(event, at, columns.length);
+    if (event.key === "Enter" && narrow !== null) choose(at);
+    else if (event.key === "Escape" && stretch.peek() !== null) stretch.value = null;
+    else if (next === null) return;
+    else {
+      if (narrow !== null) stretch.value = next;
+      hot.value = next.to;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const onPointer: Selecting["onPointer"] = {
+    onPointerDown(event) {
+      if (event.button !== 0 || narrow === null) return;
+      event.currentTarget.setPointerCapture(event.pointerId);
+      const index = indexAt(event, columns.length);
+      pressed.value = index;
+      stretch.value = { from: index, to: index };
+    },
+    onPointerMove(event) {
+      hot.value = indexAt(event, columns.length);
+      if (pressed.value !== null) stretch.value = { from: pressed.value, to: hot.value };
+    },
+    onPointerUp() {
+      const chosen = pressed.value === null ? null : stretch.value;
+      pressed.value = null;
+      if (chosen !== null) choose(chosen);
+    },
+    onPointerCancel() {
+      pressed.value = null;
+      stretch.value = null;
+    },
+    onPointerLeave() {
+      if (pressed.value === null) hot.value = null;
+    },
+  };
+  return { hot, stretch, onKeyDown, onPointer };
+}
+
+/** Returns the index of the column under the pointer. */
+function indexAt({ clientX, currentTarget }: TargetedPointerEvent<SVGSVGElement>, count: number): number {
+  const { left, width } = currentTarget.getBoundingClientRect();
+  const part = (clientX - left) / Math.max(1, width);
+  return Math.min(count - 1, Math.max(0, Math.floor(part * count)));
 }
 
 /** Returns the time of the event losing the focus, else of the open one; null without either. */
@@ -199,6 +200,20 @@ function labelOf(column: HistogramColumn, { isCount, formats, nameOf }: PlotProp
     ...named.map((part) => `${formatNumber(part.count)} ${partName(part, nameOf)}`),
   ];
   return `${spanText(column, formats)}: ${words.join(", ")}`;
+}
+
+/** Marks some of the columns over their whole height. */
+function Mark(properties: { readonly class: string; readonly stretch: Stretch; readonly count: number }): JSX.Element {
+  const { stretch, count } = properties;
+  return (
+    <rect
+      class={properties.class}
+      x={`${(Math.min(stretch.from, stretch.to) / count) * 100}%`}
+      width={`${((Math.abs(stretch.to - stretch.from) + 1) / count) * 100}%`}
+      y={0}
+      height={AXIS}
+    />
+  );
 }
 
 function ColumnBars(properties: {

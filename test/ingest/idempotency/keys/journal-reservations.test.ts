@@ -22,6 +22,7 @@ import { eventsOn } from "../../../support/events-on.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { temporaryFolder, uniqueName } from "../../../support/temporary.ts";
 import { until } from "../../../support/until.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 const log = pino({ level: "silent" });
 const SHOP = parseLogKey("shop")!;
@@ -94,7 +95,12 @@ async function house(t: ExecutionContext, kind: keyof typeof KIND_OF): Promise<H
     append_ms = 60_000,
   }: ProcessOptions = {}) => {
     const own = await open();
-    const keyLog = new KeyLog({ keys: keys(own.journal!("keys")), index: own.journal!("keys-index"), log });
+    const keyLog = new KeyLog({
+      keys: keys(own.journal!("keys")),
+      index: own.journal!("keys-index"),
+      scheduler: new Scheduler(),
+      log,
+    });
     t.teardown(() => keyLog[Symbol.asyncDispose]());
     const coalescer = createWriteCoalescer({
       bus: { append: append(own) },
@@ -342,7 +348,7 @@ test("the batch of an append that was late is known to be stored once it is", as
 test("until the keys are known, posts with a key are refused and told so", async (t) => {
   const journals = { keys: new MemoryJournal(), index: new MemoryJournal() };
   journals.keys.fault = new LoggiaError("bus_unavailable", "Kafka is away");
-  const keyLog = new KeyLog({ ...journals, log });
+  const keyLog = new KeyLog({ ...journals, scheduler: new Scheduler(), log });
   t.teardown(() => keyLog[Symbol.asyncDispose]());
   const hash = hashOfName(nameOfText("k"));
   t.throws(() => keyLog.standing(hash), { message: /still being read/ });

@@ -11,6 +11,7 @@ import { kafkaBrokers } from "../../../support/engines.ts";
 import { uniqueName } from "../../../support/temporary.ts";
 import { longestHold_ms } from "../../../support/turns.ts";
 import { until } from "../../../support/until.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 const log = pino({ level: "silent" });
 const KEYS = Number(process.env["KEYS"] ?? 1_000_000);
@@ -45,7 +46,7 @@ const offsetOf = (number: number): number => number + Math.floor(number / CHUNK)
     for (const chunk of chunks()) await keys.append(chunk, { deadline_ms: 60_000 });
     const start = async () => {
       const begun_ms = performance.now();
-      const keyLog = new KeyLog({ keys, index, log });
+      const keyLog = new KeyLog({ keys, index, scheduler: new Scheduler(), log });
       t.teardown(() => keyLog[Symbol.asyncDispose]());
       const { longest_ms } = await longestHold_ms(() => keyLog.loaded);
       const { size_bytes, ...counts } = keyLog.counts();

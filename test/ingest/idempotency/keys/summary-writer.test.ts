@@ -7,6 +7,7 @@ import { encodeKeyRecord } from "../../../../src/ingest/idempotency/key-record.t
 import { baseOfSummary } from "../../../../src/ingest/idempotency/keys/key-summary.ts";
 import { MemoryJournal } from "../../../support/memory-journal.ts";
 import { until } from "../../../support/until.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 const log = pino({ level: "silent" });
 const HOUR_MS = 3_600_000;
@@ -26,7 +27,7 @@ test("a summary that is there is not written again, and a starting process write
     clock.now_ms += HOUR_MS;
   }
   const open = (): KeyLog => {
-    const keyLog = new KeyLog({ ...journals, log, summaryWait_ms: 50 });
+    const keyLog = new KeyLog({ ...journals, scheduler: new Scheduler(), log, summaryWait_ms: 50 });
     t.teardown(() => keyLog[Symbol.asyncDispose]());
     return keyLog;
   };

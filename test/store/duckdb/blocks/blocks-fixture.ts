@@ -11,6 +11,7 @@ import { openDuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import type { DuckdbOptions, DuckdbStore } from "../../../../src/store/duckdb/store.ts";
 import { event, groupPlan, idAt, listPlan, MORNING, row, write } from "../../../contract/store-fixture.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 export const ROUNDS = 3;
 export const STEPS = 16;
@@ -38,6 +39,7 @@ export function emptyBlockIndex(): BlockIndex {
     blockRows: 8192,
     filterLimit_bytes: Infinity,
     filterPath: "",
+    scheduler: new Scheduler(),
     log: pino({ level: "silent" }),
   });
 }

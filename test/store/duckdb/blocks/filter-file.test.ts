@@ -7,6 +7,7 @@ import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts
 import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
 import { randomFrom } from "./blocks-fixture.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 test("filters in a file answer like those in memory, whatever their sizes", async (t) => {
   const seed = Math.trunc(Math.random() * 2 ** 31);
@@ -21,7 +22,7 @@ test("filters in a file answer like those in memory, whatever their sizes", asyn
     for (const token of tokens) list.add(token);
     return TokenFilter.of(list);
   });
-  using file = await FilterFile.write(join(folder, "filters"), filters);
+  using file = await FilterFile.write(join(folder, "filters"), filters, new Scheduler());
   t.deepEqual(readdirSync(folder), [], "the file has no name");
   const others = Array.from({ length: 2_000 }, () => random(2 ** 30));
   for (const [place, filter] of filters.entries()) {
@@ -40,21 +41,23 @@ test("a file left by a killed process is replaced", async (t) => {
   writeFileSync(path, "left behind");
   const list = new TokenList();
   list.add(17);
-  using file = await FilterFile.write(path, [TokenFilter.of(list)]);
+  using file = await FilterFile.write(path, [TokenFilter.of(list)], new Scheduler());
   t.true(file.filter(0).mayHold(17));
   t.false(existsSync(path));
 });
 
 test("a file that cannot be created is an error", async (t) => {
   const filters = [TokenFilter.of(new TokenList())];
-  await t.throwsAsync(FilterFile.write(join(temporaryFolder(t), "no-folder", "filters"), filters), { code: "ENOENT" });
+  await t.throwsAsync(FilterFile.write(join(temporaryFolder(t), "no-folder", "filters"), filters, new Scheduler()), {
+    code: "ENOENT",
+  });
 });
 
 test("a closed file answers nothing, not even from the next file with its descriptor", async (t) => {
   const folder = temporaryFolder(t);
   const list = new TokenList();
   list.add(17);
-  const file = await FilterFile.write(join(folder, "filters"), [TokenFilter.of(list)]);
+  const file = await FilterFile.write(join(folder, "filters"), [TokenFilter.of(list)], new Scheduler());
   const filter = file.filter(0);
   t.true(filter.mayHold(17));
   file[Symbol.dispose]();

@@ -8,6 +8,7 @@ import type { FilteredBlock } from "../../../../src/store/duckdb/blocks/filter-m
 import { TokenFilter } from "../../../../src/store/duckdb/blocks/token-filter.ts";
 import { TokenList } from "../../../../src/store/duckdb/blocks/token-list.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 const TOKENS = 1_000;
 
@@ -41,6 +42,7 @@ test("the oldest filters beyond the limit move to a file and answer from there",
   const memory = new FilterMemory({
     limit_bytes: 8.5 * size,
     path: join(temporaryFolder(t), "filters"),
+    scheduler: new Scheduler(),
     log: pino({ level: "silent" }),
   });
   await using _ = memory;
@@ -65,6 +67,7 @@ test("adding a filter does not look at all of them, so that a start with many is
   await using memory = new FilterMemory({
     limit_bytes: 32.5 * size,
     path: join(temporaryFolder(t), "filters"),
+    scheduler: new Scheduler(),
     log: pino({ level: "silent" }),
   });
   for (const block of all) {
@@ -79,7 +82,12 @@ test("adding a filter does not look at all of them, so that a start with many is
 (process.platform === "linux" ? test : test.skip)("a file is closed once none of its blocks is left", async (t) => {
   const folder = temporaryFolder(t);
   const blocks = blocksOf(10);
-  const memory = new FilterMemory({ limit_bytes: 0, path: join(folder, "filters"), log: pino({ level: "silent" }) });
+  const memory = new FilterMemory({
+    limit_bytes: 0,
+    path: join(folder, "filters"),
+    scheduler: new Scheduler(),
+    log: pino({ level: "silent" }),
+  });
   await memory.fit(() => blocks.slice(0, 5));
   await memory.fit(() => blocks);
   t.is(openBelow(folder).length, 2);
@@ -100,6 +108,7 @@ test("adding a filter does not look at all of them, so that a start with many is
     await using memory = new FilterMemory({
       limit_bytes: 0,
       path: join(folder, "filters"),
+      scheduler: new Scheduler(),
       log: pino({ level: "silent" }),
     });
     const moving = memory.fit(() => blocks);
@@ -115,7 +124,7 @@ test("if no file can be made, the log says so and the blocks are scanned", async
   const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
   const blocks = blocksOf(3);
   const path = join(temporaryFolder(t), "no-folder", "filters");
-  await using memory = new FilterMemory({ limit_bytes: 0, path, log });
+  await using memory = new FilterMemory({ limit_bytes: 0, path, scheduler: new Scheduler(), log });
   await memory.fit(() => blocks);
   t.deepEqual(
     blocks.map(({ filter }) => filter),

@@ -9,6 +9,7 @@ import { ClientGone, LoggiaError } from "../../../../src/errors.ts";
 import { Database } from "../../../../src/store/duckdb/database/database.ts";
 import { transaction } from "../../../../src/store/duckdb/database/transaction.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 // Queries of minutes run one after the other: each occupies one of the few threads of libuv's pool,
 // which all test files of a run share. If all wait behind such queries, nothing ends them.
@@ -26,7 +27,14 @@ function withLittleTime<T>(work: () => Promise<T>): Promise<T> {
 test.serial("the next read works if the rollback of a transaction was interrupted too", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
+  await using database = await Database.open({
+    file,
+    scheduler: new Scheduler(),
+    log,
+    memoryLimit_mb: 256,
+    threads: 1,
+    readTimeout_ms: 600_000,
+  });
   // Only this caller's read is to be interrupted.
   const late = withLittleTime(() =>
     database.read(async (connection) => {
@@ -47,7 +55,14 @@ test.serial("the next read works if the rollback of a transaction was interrupte
 test.serial("a read is interrupted when its client disconnects, and waits for no other reader", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({ file, log, memoryLimit_mb: 256, threads: 1, readTimeout_ms: 600_000 });
+  await using database = await Database.open({
+    file,
+    scheduler: new Scheduler(),
+    log,
+    memoryLimit_mb: 256,
+    threads: 1,
+    readTimeout_ms: 600_000,
+  });
   const leaving = new AbortController();
   const started = Promise.withResolvers<void>();
   const read = (work: () => void) =>
@@ -81,7 +96,14 @@ test.serial("a read is interrupted when its client disconnects, and waits for no
 test("the next read works if the rollback of a transaction failed too", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  await using database = await Database.open({
+    file,
+    scheduler: new Scheduler(),
+    log,
+    memoryLimit_mb: 64,
+    threads: 1,
+    readTimeout_ms: 600_000,
+  });
   const noMemory = () => Promise.reject(new Error("Out of Memory Error: failed to allocate data of size 32.0 KiB"));
   const fail = async (connection: DuckDBConnection): Promise<void> => {
     const run = connection.run.bind(connection);
@@ -111,7 +133,14 @@ for (const reason of [
     let reopened = 0;
     const log = pino({ level: "error" }, { write: (line: string) => void (reopened += /reopened/.test(line) ? 1 : 0) });
     const file = join(temporaryFolder(t), "events.duckdb");
-    await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+    await using database = await Database.open({
+      file,
+      scheduler: new Scheduler(),
+      log,
+      memoryLimit_mb: 64,
+      threads: 1,
+      readTimeout_ms: 600_000,
+    });
     await database.write((connection) => connection.run("insert into marks values ('first', 'kept')"));
     const started = Promise.withResolvers<void>();
     const long = database.read((connection) => {
@@ -140,7 +169,7 @@ test.serial(
     const log = pino({ level: "silent" });
     const file = join(temporaryFolder(t), "events.duckdb");
     const options = { file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000, reopenPause_ms: 600_000 };
-    await using database = await Database.open(options);
+    await using database = await Database.open({ ...options, scheduler: new Scheduler() });
     await database.write((connection) => connection.run("insert into marks values ('first', 'kept')"));
     const started = Promise.withResolvers<void>();
     let attempts = 0;
@@ -169,7 +198,14 @@ test.serial(
 test("a read that finds the database invalidated, as after a failed checkpoint, is run again", async (t) => {
   const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000 });
+  await using database = await Database.open({
+    file,
+    scheduler: new Scheduler(),
+    log,
+    memoryLimit_mb: 64,
+    threads: 1,
+    readTimeout_ms: 600_000,
+  });
   let attempts = 0;
   const found = await database.read(async (connection) => {
     attempts += 1;
@@ -183,7 +219,15 @@ test("queries wait for the write after one that ran out of memory, and for no ot
   const log = pino({ level: "silent" });
   const open = (reopenPause_ms: number) => {
     const file = join(temporaryFolder(t), "events.duckdb");
-    return Database.open({ file, log, memoryLimit_mb: 64, threads: 1, readTimeout_ms: 600_000, reopenPause_ms });
+    return Database.open({
+      file,
+      scheduler: new Scheduler(),
+      log,
+      memoryLimit_mb: 64,
+      threads: 1,
+      readTimeout_ms: 600_000,
+      reopenPause_ms,
+    });
   };
   const fail = (database: Database) =>
     t.throwsAsync(database.write(() => Promise.reject(new Error("Out of Memory Error: failed to allocate data"))));

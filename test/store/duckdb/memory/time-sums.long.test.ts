@@ -29,6 +29,7 @@ import { temporaryFolder } from "../../../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../../../support/write-events.ts";
 import { emptyBlockIndex } from "../blocks/blocks-fixture.ts";
 import type { Statistic } from "../../../../src/store/duckdb/memory/query-schema.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 const DAY_MS = 86_400_000;
 const STEPS = 40;
@@ -268,6 +269,7 @@ async function openSums(t: ExecutionContext) {
   };
   const ask = (fields: Partial<GroupPlan> = {}): Promise<readonly Group[] | null> =>
     groupBySums(connection, groupPlan(log, { aggregates: [COUNTS, SUMS], ...fields }), {
+      querying: new Scheduler().querying,
       statistics,
       sums,
       schema: known,

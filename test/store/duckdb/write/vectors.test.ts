@@ -16,6 +16,9 @@ import {
 import type { BeginColumn, Column } from "../../../../src/store/duckdb/write/vectors/columns.ts";
 import { beginValues } from "../../../../src/store/duckdb/write/vectors/values.ts";
 import { distinctTexts, textEntries, texts } from "../../../../src/store/duckdb/write/vectors/texts.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
+
+const scheduler = new Scheduler();
 
 type Inner = { readonly text: string | null; readonly other: string | null };
 type Row = {
@@ -79,9 +82,9 @@ async function openTable() {
 }
 
 async function append(connection: DuckDBConnection, rows: readonly Row[], begin: BeginColumn): Promise<void> {
-  const filled = new Rows(new ChunkPool(ROWS, begin));
+  const filled = new Rows(new ChunkPool(ROWS, scheduler, begin));
   await filled.add(rows);
-  await appendChunks(connection, "rows", filled.chunks);
+  await appendChunks(connection, "rows", filled.chunks, scheduler);
   filled.release();
 }
 
@@ -94,7 +97,7 @@ function asRead(rows: readonly Row[]): unknown {
 }
 
 for (const [way, begin] of Object.entries(WAYS)) {
-  const pool = new ChunkPool(ROWS, begin);
+  const pool = new ChunkPool(ROWS, scheduler, begin);
 
   test(`${way}: rows are read as written, whatever their values and number of chunks, in any steps`, async (t) => {
     const connection = await openTable();
@@ -114,7 +117,7 @@ for (const [way, begin] of Object.entries(WAYS)) {
         }
         await connection.run("truncate rows");
         await connection.run("begin");
-        await appendChunks(connection, "rows", filled.chunks);
+        await appendChunks(connection, "rows", filled.chunks, scheduler);
         await connection.run("commit");
         t.deepEqual(await readRows(connection), asRead(written));
         // The next chunks reuse this memory.
@@ -135,8 +138,8 @@ for (const [way, begin] of Object.entries(WAYS)) {
         const places = [...all.keys()].filter((place) => all[place]![1]);
         const some = await filled.pick(places);
         await connection.run("truncate rows");
-        await appendChunks(connection, "rows", some.chunks);
-        await appendChunks(connection, "rows", filled.chunks);
+        await appendChunks(connection, "rows", some.chunks, scheduler);
+        await appendChunks(connection, "rows", filled.chunks, scheduler);
         t.deepEqual(
           await readRows(connection),
           asRead([...places.map((place) => all[place]![0]), ...all.map(([row]) => row)]),
@@ -176,7 +179,7 @@ for (const [way, begin] of Object.entries(WAYS)) {
       message: "9007199254740992 is not an integer below 2^53",
     });
     await filled.add([{ ...row, whole: 5 }]);
-    await appendChunks(connection, "rows", filled.chunks);
+    await appendChunks(connection, "rows", filled.chunks, scheduler);
     t.deepEqual(await readRows(connection), asRead([row, { ...row, whole: 5 }]));
   });
 
@@ -192,13 +195,14 @@ for (const [way, begin] of Object.entries(WAYS)) {
     const filled = new Rows(
       new ChunkPool(
         { name: "rows", columns, toRows: (rows: readonly Narrow[]) => rows, lengthOf: lengthOfUnlike },
+        scheduler,
         begin,
       ),
     );
     await filled.add([{ real: null, unlike: "a word of more than twelve bytes", whole: 1 }]);
     await t.throwsAsync(filled.addSome([{ real: null, unlike: null, whole: 2 ** 53 }]), { instanceOf: RangeError });
     await filled.add([{ real: 2, unlike: "two", whole: 2 }]);
-    await appendChunks(connection, "rows", filled.chunks);
+    await appendChunks(connection, "rows", filled.chunks, scheduler);
     t.deepEqual((await connection.runAndReadAll("from rows order by rowid")).getRows(), [
       [null, "a word of more than twelve bytes", 1n],
       [2, "two", 2n],
@@ -217,6 +221,7 @@ for (const [way, begin] of Object.entries(WAYS)) {
         toRows: (rows: readonly Narrow[]) => rows,
         lengthOf: lengthOfUnlike,
       },
+      scheduler,
       begin,
     );
     const filled = new Rows(narrow);
@@ -224,7 +229,7 @@ for (const [way, begin] of Object.entries(WAYS)) {
     t.is((await filled.addSome(items)).length, 2);
     await filled.add(items.slice(2));
     t.deepEqual(new Set(filled.chunks.map(({ rowCount }) => rowCount)), new Set([12, 4]));
-    await appendChunks(connection, "rows", filled.chunks);
+    await appendChunks(connection, "rows", filled.chunks, scheduler);
     const [stored] = (
       await connection.runAndReadAll("select array_agg(unlike order by rowid) from rows")
     ).getRowsJson();

@@ -16,6 +16,7 @@ import { fieldTexts } from "../../../../src/store/elasticsearch/read/verify.ts";
 import { event, groupPlan, listPlan } from "../../../contract/store-fixture.ts";
 import { hostileText } from "../../../support/hostile-text.ts";
 import { holdOfBest_ms } from "../../../support/turns.ts";
+import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 const log = "heavy" as LogKey;
 const HOLD_LIMIT_MS = 100;
@@ -52,7 +53,7 @@ for (const { pattern, length, count, match } of HEAVY) {
     const search = searcherOf([...some, found]);
     const hold_ms = await holdOfBest_ms(HOLD_LIMIT_MS, async () => {
       const rows = [];
-      const options = { query: { match_all: {} }, sort: ANY_ORDER, isWhole: true };
+      const options = { query: { match_all: {} }, sort: ANY_ORDER, isWhole: true, querying: new Scheduler().querying };
       for await (const row of verified(search, plan, options)) rows.push(row.id);
       t.deepEqual(rows, [found.id]);
     });
@@ -61,7 +62,7 @@ for (const { pattern, length, count, match } of HEAVY) {
 }
 
 const SEARCHED = { kind: "contains", field: "data", value: "pool exhausted" } as const;
-const OPTIONS = { query: { match_all: {} }, sort: ANY_ORDER, isWhole: true };
+const OPTIONS = { query: { match_all: {} }, sort: ANY_ORDER, isWhole: true, querying: new Scheduler().querying };
 
 /** Returns a searcher of so many events, of which it returns the given ones again and again. */
 function endlessSearcher(total: number, given: string | Partial<StoredEvent>, sizes: number[] = []): Searcher {
@@ -200,6 +201,7 @@ async function runOnFew(answers: (request: Request) => Promise<unknown>) {
     exact: async () => "index",
     exactness: () => ({ isExact: false, doubts: [] }),
     isWhole: true,
+    querying: OPTIONS.querying,
     byScanning: async () => "batches",
     fromRows: (rows) => `${rows.length} rows`,
     few: { client: client as unknown as Client, index: "events", sort: ["id"], source: true },

@@ -97,13 +97,13 @@ async function withFresh(
 
 /** Caches the times of a complete list. @param times of all records that the plan finds */
 async function cacheTimes(
-  { connection, statistics: { listTimes }, writeVersion }: ListContext,
+  { connection, querying, statistics: { listTimes }, writeVersion }: ListContext,
   plan: ListPlan,
   times: BigInt64Array,
 ): Promise<void> {
   if (listTimes === null || writeVersion === null || writeVersion !== listTimes.writeVersion) return;
   const sql = "select coalesce(max(id_hi), 0) from events";
-  const [row] = await queryRows(connection, { sql, values: [], types: [] });
+  const [row] = await queryRows(connection, { sql, values: [], types: [] }, querying);
   listTimes.set(plan, writeVersion, { times, upTo: row![0] as bigint });
 }
 
@@ -117,7 +117,11 @@ async function firstRecords(
   span: Span,
 ): Promise<{ readonly count: number; readonly times: readonly bigint[] }> {
   if (most === 0) return { count: await countRecords(context, plan, Infinity, span), times: [] };
-  const [row] = await queryRows(context.connection, compileFirstTimes(plan, most, span, context.schema));
+  const [row] = await queryRows(
+    context.connection,
+    compileFirstTimes(plan, most, span, context.schema),
+    context.querying,
+  );
   const [count, times] = row as [bigint, DuckDBListValue | null];
   return { count: Number(count), times: (times?.items ?? []) as bigint[] };
 }
@@ -138,7 +142,10 @@ async function pageOf(context: ListContext, plan: ListPlan, times: BigInt64Array
   // If many records share a time, they are sorted before they are read whole.
   const isShort = end - start <= plan.take + 2 * SPARE_TIMES && (isAll || end < times.length);
   return isShort
-    ? toRows(await queryRows(context.connection, compileShortPage(plan, skip, span, context.schema)))
+    ? toRows(
+        await queryRows(context.connection, compileShortPage(plan, skip, span, context.schema), context.querying),
+        context.querying,
+      )
     : readPage(context, plan, skip, span);
 }
 

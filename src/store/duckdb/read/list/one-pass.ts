@@ -42,14 +42,18 @@ async function mostRecords({ connection, statistics, schema }: ListContext, plan
  * Lists few records. Returns null if there are `most` or more, which the pass notices early because
  * they are dense, or if a page beyond the end leaves the total unknown.
  */
-async function listFew({ connection, schema }: ListContext, plan: ListPlan, most: number): Promise<Page | null> {
+async function listFew(
+  { connection, querying, schema }: ListContext,
+  plan: ListPlan,
+  most: number,
+): Promise<Page | null> {
   if (isByTime(plan) && most <= MOST_RECORDS_IN_BLOCKS) {
-    const all = await queryRows(connection, compileUnsorted(plan, most, schema));
-    return all.length < most ? { rows: pageOfAll(await toRows(all), plan), total: all.length } : null;
+    const all = await queryRows(connection, compileUnsorted(plan, most, schema), querying);
+    return all.length < most ? { rows: pageOfAll(await toRows(all, querying), plan), total: all.length } : null;
   }
-  const found = await queryRows(connection, compileInOnePass(plan, most, schema));
+  const found = await queryRows(connection, compileInOnePass(plan, most, schema), querying);
   const total = found.length > 0 ? Number(found[0]!.at(-1)) : plan.skip === 0 && plan.take > 0 ? 0 : most;
-  return total < most ? { rows: await toRows(found), total } : null;
+  return total < most ? { rows: await toRows(found, querying), total } : null;
 }
 
 /** Returns the page of a plan in order of time from all records that it finds. */
@@ -64,7 +68,7 @@ function pageOfAll(all: readonly EventRow[], plan: ListPlan): EventRow[] {
  * events, with a margin. Returns null for other pages, or if the span holds too few events.
  */
 async function listNearEnd(
-  { connection, statistics, schema }: ListContext,
+  { connection, querying, statistics, schema }: ListContext,
   plan: ListPlan,
   countUpTo: number,
 ): Promise<Page | null> {
@@ -75,6 +79,6 @@ async function listNearEnd(
   const span = isNewestFirst(plan)
     ? { from: BigInt(last) - near_ms, to: END }
     : { from: -END, to: BigInt(first) + near_ms };
-  const found = await queryRows(connection, compileNearEnd(plan, span, countUpTo, schema));
-  return found.length < plan.take ? null : { rows: await toRows(found), total: Number(found[0]!.at(-1)) };
+  const found = await queryRows(connection, compileNearEnd(plan, span, countUpTo, schema), querying);
+  return found.length < plan.take ? null : { rows: await toRows(found, querying), total: Number(found[0]!.at(-1)) };
 }

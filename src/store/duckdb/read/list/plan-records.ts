@@ -8,10 +8,12 @@ import { queryRows } from "../../database/run-statement.ts";
 import type { ColumnStatistics } from "../../memory/column-statistics.ts";
 import type { QuerySchema } from "../../memory/query-schema.ts";
 import { toRows } from "../read.ts";
+import type { WorkKind } from "../../../../scheduling/yielding.ts";
 
 /** What a list needs besides its plan. */
 export type ListContext = {
   readonly connection: DuckDBConnection;
+  readonly querying: WorkKind;
   readonly statistics: ColumnStatistics;
   readonly schema: QuerySchema;
   /** Taken before anything was read, see `ListTimesCache.set`. */
@@ -37,20 +39,20 @@ export function isEverything({ from, where }: ListPlan): boolean {
 
 /** Counts the records of a plan, up to `most`, within `span` if one is given. */
 export async function countRecords(
-  { connection, schema }: ListContext,
+  { connection, querying, schema }: ListContext,
   plan: ListPlan,
   most: number,
   span: Span | null,
 ): Promise<number> {
-  return Number((await queryRows(connection, compileCount(plan, most, span, schema)))[0]?.[0]);
+  return Number((await queryRows(connection, compileCount(plan, most, span, schema), querying))[0]?.[0]);
 }
 
 /** Reads the page of a plan. `span` narrows the scan to the page; `skip` counts from its start. */
 export async function readPage(
-  { connection, schema }: Pick<ListContext, "connection" | "schema">,
+  { connection, querying, schema }: Pick<ListContext, "connection" | "querying" | "schema">,
   plan: ListPlan,
   skip: number,
   span: Span | null,
 ): Promise<EventRow[]> {
-  return toRows(await queryRows(connection, compilePage(plan, skip, span, schema)));
+  return toRows(await queryRows(connection, compilePage(plan, skip, span, schema), querying), querying);
 }

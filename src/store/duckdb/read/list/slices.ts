@@ -11,10 +11,10 @@ const SLICES = 1024;
 
 /** Lists by counting slices of time. The counts locate the page, so any page reads few rows. */
 export async function listBySlices(context: ListContext, plan: ListPlan): Promise<Page> {
-  const { connection, statistics, schema } = context;
+  const { connection, querying, statistics, schema } = context;
   const { first, last } = await statistics.extent(connection);
   const shift = Math.max(0, (last - first).toString(2).length - SLICES.toString(2).length + 1);
-  const slices = (await queryRows(connection, compileSlices(plan, shift, schema))) as [bigint, bigint][];
+  const slices = (await queryRows(connection, compileSlices(plan, shift, schema), querying)) as [bigint, bigint][];
   const counted = slices.map(([slice, count]) => ({
     from: slice << BigInt(shift),
     to: (slice + 1n) << BigInt(shift),

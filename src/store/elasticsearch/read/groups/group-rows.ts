@@ -5,6 +5,7 @@ import { keyOfPeriod } from "../../../../query/calendar.ts";
 import { keyOfPlace } from "../../../../query/places.ts";
 import { isAttribute } from "../../../../query/plan.ts";
 import type { Aggregate, GroupPlan, Grouping, NumberSource } from "../../../../query/plan.ts";
+import type { WorkKind } from "../../../../scheduling/yielding.ts";
 import { GroupLengths, tooLongGroups, tooManyGroups } from "../../../groups.ts";
 import { numberAggregationOf, roundingErrorOf, valueOfSums } from "../../../number-aggregates.ts";
 import type { AggregateOfNumbers, AggregateOfSums } from "../../../number-aggregates.ts";
@@ -32,12 +33,13 @@ type OpenGroup = { readonly keys: readonly GroupValue[]; readonly values: readon
 export async function groupsOfRows(
   plan: GroupPlan,
   rows: readonly EventRow[] | AsyncIterable<EventRow>,
+  querying: WorkKind,
 ): Promise<Iterable<Group>> {
   const groups = new Map<string, OpenGroup>();
   const keysOf = plan.by.map(keysOfRow);
   /** Tests of the conditions of counts. */
   const counted = plan.aggregates.map((each) =>
-    each.kind === "count" && each.where !== null ? new YieldingTest(testOfEvents(each.where)) : null,
+    each.kind === "count" && each.where !== null ? new YieldingTest(testOfEvents(each.where), querying) : null,
   );
   const makers = plan.aggregates.map(accumulatorOf);
   const lengths = new GroupLengths();

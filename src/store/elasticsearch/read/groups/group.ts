@@ -32,6 +32,7 @@ import { timeSlices } from "../../compile/slices.ts";
 import type { Slice, Span } from "../../compile/slices.ts";
 import { topGroups } from "./top-groups.ts";
 import { sortYielding } from "../../../../scheduling/yielding.ts";
+import type { WorkKind } from "../../../../scheduling/yielding.ts";
 
 /** Number of groups sorted at once. */
 const PAGE = 10_000;
@@ -41,27 +42,38 @@ const PAGE_OF_TEXTS = 2_500;
 const MAX_CONCURRENT_PARTS = 4;
 
 /** Computes the groups of a plan. Groups outside the page are dropped as they arrive. */
-export async function group(client: Client, names: Names, plan: GroupPlan, hints: DistinctHints): Promise<Group[]> {
+export async function group(
+  client: Client,
+  names: Names,
+  plan: GroupPlan,
+  { hints, querying }: { readonly hints: DistinctHints; readonly querying: WorkKind },
+): Promise<Group[]> {
   if (plan.take === 0) return [];
-  if (plan.logs.length === 0) return (await collected(plan, [])).finish();
+  if (plan.logs.length === 0) return (await collected(plan, [], querying)).finish();
   const index = recordIndex(names, plan.from);
   const optionsWith = (data?: VerifiedData): CompileOptions => (data === undefined ? {} : { verifiedData: data });
   const computationWith = (data?: VerifiedData): Computation =>
     aggregateComputation(plan, optionsWith(data), "estimated");
   const fromRows = async (rows: Parameters<typeof groupsOfRows>[1]): Promise<Collector> =>
-    collected(plan, await groupsOfRows(plan, rows));
+    collected(plan, await groupsOfRows(plan, rows, querying), querying);
   const byScanning = (query: Query): Promise<Collector> =>
     withPointInTime(client, index, (search) =>
-      fromRows(verified(search, plan, { query, sort: ANY_ORDER, isWhole: true })),
+      fromRows(verified(search, plan, { query, sort: ANY_ORDER, isWhole: true, querying })),
     );
   const collector = await runPlan(plan, {
     exact: async (query, search, data) => {
       const computation = computationWith(data);
       if (computation.distinct.length === 0) {
         const isOneShard = (): Promise<boolean> => isOneIndex(client, index);
-        return countedGroups(search, plan, computation, query, { isOneShard });
+        return countedGroups(search, plan, computation, query, { isOneShard, querying });
       }
-      return distinctGroups(search, plan, { options: optionsWith(data), hints, estimating: computation, query });
+      return distinctGroups(search, plan, {
+        options: optionsWith(data),
+        hints,
+        estimating: computation,
+        query,
+        querying,
+      });
     },
     exactness: (data) => {
       const { exact, doubts } = computationWith(data);
@@ -70,6 +82,7 @@ export async function group(client: Client, names: Names, plan: GroupPlan, hints
     byScanning,
     fromRows,
     isWhole: true,
+    querying,
     few: { client, index, source: ROW_SOURCE },
   });
   return collector.finish();
@@ -82,7 +95,7 @@ type Collector = {
 };
 
 /** Collects the groups that a plan may show. */
-function collectorOf(plan: GroupPlan): Collector {
+function collectorOf(plan: GroupPlan, querying: WorkKind): Collector {
   const { rank, compare } = orderOfGroups<Group>(plan, parseNumber);
   const { having } = plan;
   const wanted = plan.take === null ? MAX_GROUPS : plan.skip + plan.take;
@@ -107,13 +120,13 @@ function collectorOf(plan: GroupPlan): Collector {
       const some = ranked;
       ranked = [];
       lengths = new GroupLengths();
-      for (const one of (await sortYielding(some, compare)).slice(0, wanted)) keep(one);
+      for (const one of (await sortYielding(some, compare, querying)).slice(0, wanted)) keep(one);
       if (lengths.isFull) throw tooLongGroups();
     },
     async finish() {
       // Without keys there is always one group.
       if (isEmpty && plan.by.length === 0) take(emptyGroup(plan));
-      const sorted = await sortYielding(ranked, compare);
+      const sorted = await sortYielding(ranked, compare, querying);
       return sorted.slice(plan.skip, plan.take === null ? undefined : wanted).map(({ group }) => group);
     },
   };
@@ -123,8 +136,8 @@ function emptyGroup({ aggregates }: GroupPlan): Group {
   return { keys: [], values: emptyValues(aggregates) };
 }
 
-async function collected(plan: GroupPlan, groups: Iterable<Group>): Promise<Collector> {
-  const collector = collectorOf(plan);
+async function collected(plan: GroupPlan, groups: Iterable<Group>, querying: WorkKind): Promise<Collector> {
+  const collector = collectorOf(plan, querying);
   for (const some of chunks(groups, PAGE)) await collector.add(some);
   return collector;
 }
@@ -148,24 +161,28 @@ async function distinctGroups(
     hints,
     estimating,
     query,
+    querying,
   }: {
     readonly options: CompileOptions;
     readonly hints: DistinctHints;
     readonly estimating: Computation;
     readonly query: Query;
+    readonly querying: WorkKind;
   },
 ): Promise<Collector> {
   if (hints.wayOf(plan) === "counted") {
     const withoutValues: Searcher = (request) => search({ ...request, filter_path: WITHOUT_VALUES });
     try {
-      return await countedGroups(withoutValues, plan, aggregateComputation(plan, options, "counted"), query);
+      return await countedGroups(withoutValues, plan, aggregateComputation(plan, options, "counted"), query, {
+        querying,
+      });
     } catch (error) {
       if (!isTooMany(error)) throw error;
       hints.note(plan, "estimated");
     }
   }
   const tally = { values: 0, most: 0 };
-  const collector = await countedGroups(search, plan, estimating, query, { tally });
+  const collector = await countedGroups(search, plan, estimating, query, { querying, tally });
   hints.note(plan, tally.most <= MAX_DISTINCT && tally.values <= MAX_VALUES ? "counted" : "estimated");
   return collector;
 }
@@ -174,6 +191,7 @@ async function distinctGroups(
 type Tally = { values: number; most: number };
 
 type Counting = {
+  readonly querying: WorkKind;
   readonly tally?: Tally;
   /** Whether all groups are probably from a single shard. */
   readonly isOneShard?: () => Promise<boolean>;
@@ -185,10 +203,10 @@ async function countedGroups(
   plan: GroupPlan,
   given: Computation,
   query: Query,
-  { tally = { values: 0, most: 0 }, isOneShard = async () => false }: Counting = {},
+  { querying, tally = { values: 0, most: 0 }, isOneShard = async () => false }: Counting,
 ): Promise<Collector> {
   const computation = plan.by.some(isOfTexts) ? { ...given, page: Math.min(given.page, PAGE_OF_TEXTS) } : given;
-  const collector = collectorOf(plan);
+  const collector = collectorOf(plan, querying);
   const span = await spanOfGroups(search, plan, query);
   if (span === null) return collector;
   const slices = plan.by.map((by) => timeSlices(by, span));
