@@ -20,7 +20,7 @@ test("a long answer is parsed as JSON.parse parses it, whatever its texts hold",
       const filler = "f".repeat(LONG / 3);
       const answer = { filler: [filler, filler, filler], ["__proto__"]: items, hits: { hits: items, empty: {} } };
       const json = JSON.stringify(answer, null, isSpaced ? 2 : 0);
-      t.deepEqual(await parseInSteps(json, querying), JSON.parse(json));
+      t.deepEqual(await parseInSteps(Buffer.from(json), querying), JSON.parse(json));
     }),
     { numRuns: 60 },
   );
@@ -28,7 +28,7 @@ test("a long answer is parsed as JSON.parse parses it, whatever its texts hold",
 
 test("scalars and long texts alone are values", async (t) => {
   for (const json of ["1", " -2.5e3 ", "null", '"a"', "[]", "{}", JSON.stringify("x".repeat(LONG))]) {
-    t.deepEqual(await parseInSteps(json, querying), JSON.parse(json));
+    t.deepEqual(await parseInSteps(Buffer.from(json), querying), JSON.parse(json));
   }
 });
 
@@ -37,10 +37,16 @@ test("malformed JSON is an error of the client, wherever it is cut", async (t) =
     hits: Array.from({ length: 20_000 }, (_, i) => ({ _id: `${i}`, n: [i, { a: null }] })),
   });
   for (let length = 1; length < json.length; length += 99_733) {
-    await t.throwsAsync(parseInSteps(json.slice(0, length), querying), { instanceOf: errors.DeserializationError });
+    await t.throwsAsync(parseInSteps(Buffer.from(json.slice(0, length)), querying), {
+      instanceOf: errors.DeserializationError,
+    });
   }
   for (const wrong of [`${json}x`, `{"a" ${json}}`, `[${json} ${json}]`, `[${json},]`, `{1:${json}}`, ""]) {
-    await t.throwsAsync(parseInSteps(wrong, querying), { instanceOf: errors.DeserializationError }, wrong.slice(0, 20));
+    await t.throwsAsync(
+      parseInSteps(Buffer.from(wrong), querying),
+      { instanceOf: errors.DeserializationError },
+      wrong.slice(0, 20),
+    );
   }
 });
 
@@ -51,7 +57,7 @@ test("other work runs while a long answer is parsed, and may end it", async (t) 
   const counting = (async () => {
     for (; !over.signal.aborted; await turn()) turns += 1;
   })();
-  const value = await parseInSteps(json, querying);
+  const value = await parseInSteps(Buffer.from(json), querying);
   over.abort();
   await counting;
   t.is((value as unknown[]).length, 100_000);
@@ -59,7 +65,7 @@ test("other work runs while a long answer is parsed, and may end it", async (t) 
 
   const gone = new Error("gone");
   await t.throwsAsync(
-    parseInSteps(json, querying, () => {
+    parseInSteps(Buffer.from(json), querying, () => {
       throw gone;
     }),
     { is: gone },

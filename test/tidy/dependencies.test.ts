@@ -9,6 +9,7 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 
 const PLANTED: readonly [file: string, importing: string, rule: string][] = [
   ["src/events/planted.ts", "../query/plan.ts", "events-know-nothing-else"],
+  ["src/json/planted.ts", "../errors.ts", "json-stands-alone"],
   ["src/query/planted.ts", "../store/store.ts", "query-knows-events-only"],
   ["src/query/planted.ts", "node:fs", "query-does-no-io"],
   ["src/bus/kafka/planted.ts", "../sqlite/sqlite.ts", "bus-adapters-never-meet"],

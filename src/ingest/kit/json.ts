@@ -1,4 +1,5 @@
 import { LoggiaError } from "../../errors.ts";
+import { COMMA, LIST, OBJECT } from "../../json/json-bytes.ts";
 
 /** Size up to which JSON is parsed at once, whatever it holds: some milliseconds' work at most. */
 export const AT_ONCE_BYTES = 16 * 1024;
@@ -35,12 +36,10 @@ function mayHaveManyValues(text: string): boolean {
   let values = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === COMMA || code === OPEN_LIST || code === OPEN) values += 1;
+    if (code === COMMA || code === LIST.open || code === OBJECT.open) values += 1;
   }
   return values > AT_ONCE_VALUES;
 }
-
-const [COMMA, OPEN_LIST, OPEN] = [0x2c, 0x5b, 0x7b];
 
 /**
  * Parses a text that is one JSON value; null if it is not, if the value is null, or if it has too

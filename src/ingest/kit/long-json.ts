@@ -1,4 +1,5 @@
 import { HIGHEST_LIMITS } from "../../events/limits.ts";
+import { BACKSLASH, COLON, COMMA, LIST, OBJECT, QUOTE } from "../../json/json-bytes.ts";
 import { AT_ONCE_BYTES, AT_ONCE_VALUES, parseExactly } from "./json.ts";
 import { JsonScanner, malformedJson } from "./json-scanner.ts";
 import type { Steps, Pending } from "./steps.ts";
@@ -27,8 +28,7 @@ const NULL = Buffer.from("null");
 /** Matches the escape of the first half of a character. */
 const HIGH_SURROGATE = /^\\ud[89ab][\da-f]{2}$/i;
 
-const [QUOTE, COMMA, COLON, BACKSLASH, LETTER_U] = [0x22, 0x2c, 0x3a, 0x5c, 0x75];
-const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d];
+const LETTER_U = 0x75;
 
 /** Parser of JSON. @throws SyntaxError */
 type Parse = (text: string) => unknown;
@@ -58,7 +58,7 @@ export function* readValue(scanner: JsonScanner, start: number, parse: Parse = p
 export function* readOnly(bytes: Buffer, parse?: Parse): Steps<LongValue> {
   const scanner = new JsonScanner(bytes);
   const read = yield* readValue(scanner, scanner.skipBlank(0), parse);
-  if (scanner.skipBlank(read.end) < bytes.length) throw malformedJson("there is more data after its end");
+  scanner.requireEnd(read.end);
   return read;
 }
 
@@ -75,7 +75,7 @@ export function* runOfValues(body: Buffer): Generator<LongValue | Pending> {
 
 /** Yields the value at `start`, or the elements of the list there. Returns its end. */
 function* elementsOrValue(scanner: JsonScanner, start: number): Generator<LongValue | Pending, number> {
-  if (scanner.bytes[start] === OPEN_LIST) return scanner.skipBlank(yield* elementsFrom(scanner, start)) + 1;
+  if (scanner.bytes[start] === LIST.open) return yield* elementsFrom(scanner, start);
   const read = yield* readValue(scanner, start);
   yield read;
   return read.end;
@@ -93,11 +93,11 @@ export function* elementsAt(
   const scanner = new JsonScanner(body);
   let at = scanner.skipBlank(0);
   for (const step of path) {
-    const found = body[at] === OPEN ? yield* memberAt(scanner, at, step) : yield* elementAt(scanner, at, step);
+    const found = body[at] === OBJECT.open ? yield* memberAt(scanner, at, step) : yield* elementAt(scanner, at, step);
     if (found === null) return null;
     at = found;
   }
-  return body[at] === OPEN_LIST ? elementsFrom(scanner, at) : null;
+  return body[at] === LIST.open ? elementsFrom(scanner, at) : null;
 }
 
 function* memberAt(scanner: JsonScanner, start: number, name: string): Steps<number | null> {
@@ -106,21 +106,20 @@ function* memberAt(scanner: JsonScanner, start: number, name: string): Steps<num
 }
 
 function* elementAt(scanner: JsonScanner, start: number, index: string): Steps<number | null> {
-  if (scanner.bytes[start] !== OPEN_LIST || !/^\d+$/.test(index)) return null;
+  if (scanner.bytes[start] !== LIST.open || !/^\d+$/.test(index)) return null;
   let at = scanner.firstOf(start);
   for (let n = 0; at !== -1 && n < Number(index); n++) at = scanner.nextOf(yield* scanner.endOf(at));
   return at === -1 ? null : at;
 }
 
-/** Yields the elements of the list at `start`. Returns the end of the last one. */
+/** Yields the elements of the list at `start`. Returns the end of the list. */
 function* elementsFrom(scanner: JsonScanner, start: number): Generator<LongValue | Pending, number> {
-  let end = start + 1;
-  for (let at = scanner.firstOf(start); at !== -1; at = scanner.nextOf(end)) {
+  for (let at = scanner.firstOf(start); at !== -1;) {
     const read = yield* readValue(scanner, at);
     yield read;
-    end = read.end;
+    at = scanner.nextOf(read.end);
   }
-  return end;
+  return scanner.groupEnd;
 }
 
 /** Copies a value in one pass, as far as there is room. */
@@ -147,7 +146,7 @@ class Shortener {
   *#value(start: number, most: number, depth: number): Steps<number> {
     this.#values += 1;
     const first = this.#bytes[start];
-    const isGroup = first === OPEN || first === OPEN_LIST;
+    const isGroup = first === OBJECT.open || first === LIST.open;
     if (isGroup && depth < MAX_DEPTH) return yield* this.#group(start, most, depth);
     const end = yield* this.#scanner.endOf(start);
     if (first === QUOTE) this.#putText(start, end, most);
@@ -160,40 +159,30 @@ class Shortener {
   *#group(start: number, most: number, depth: number): Steps<number> {
     const scanner = this.#scanner;
     const bytes = this.#bytes;
-    const [open, close] = bytes[start] === OPEN ? [OPEN, CLOSE] : [OPEN_LIST, CLOSE_LIST];
-    this.#out[this.#size++] = open;
+    const group = bytes[start] === OBJECT.open ? OBJECT : LIST;
+    this.#out[this.#size++] = group.open;
     const own = this.#size + Math.floor((most - this.#size) * MEMBERS_SHARE);
     const outer_values = this.#most_values;
     this.#most_values = this.#values + Math.floor((outer_values - this.#values) * MEMBERS_SHARE);
-    let at = scanner.skipBlank(start + 1);
-    for (let members = 0; bytes[at] !== close;) {
-      const name_start = at;
-      let name_end = at;
-      if (open === OPEN) {
-        if (bytes[at] !== QUOTE) throw malformedJson("a name in quotes is expected");
-        name_end = yield* scanner.endOf(at);
-        at = scanner.skipBlank(name_end);
-        if (bytes[at] !== COLON) throw malformedJson("a colon is missing");
-        at = scanner.skipBlank(at + 1);
-      }
-      const name_bytes = name_end - name_start;
+    let members = 0;
+    for (let at = scanner.firstOf(start, group); at !== -1;) {
+      const name_end = group === OBJECT ? yield* scanner.endOf(at) : at;
+      const value_at = group === OBJECT ? scanner.valueAfter(name_end) : at;
+      const name_bytes = name_end - at;
       const isKept = members < MAX_MEMBERS && this.#values < this.#most_values;
+      let end: number;
       if (isKept && this.#size + name_bytes + LEAST_BYTES < own && name_bytes <= MAX_SCALAR_BYTES) {
         if (members > 0) this.#out[this.#size++] = COMMA;
-        this.#put(bytes.subarray(name_start, name_end));
-        if (open === OPEN) this.#out[this.#size++] = COLON;
-        at = yield* this.#value(at, own, depth + 1);
+        this.#put(bytes.subarray(at, name_end));
+        if (group === OBJECT) this.#out[this.#size++] = COLON;
+        end = yield* this.#value(value_at, own, depth + 1);
         members += 1;
-      } else at = yield* scanner.endOf(at);
-      at = scanner.skipBlank(at);
-      if (bytes[at] === close) break;
-      if (bytes[at] !== COMMA) throw malformedJson("a comma is missing");
-      at = scanner.skipBlank(at + 1);
-      if (bytes[at] === close) throw malformedJson("a value is missing");
+      } else end = yield* scanner.endOf(value_at);
+      at = scanner.nextOf(end, group);
     }
-    this.#out[this.#size++] = close;
+    this.#out[this.#size++] = group.close;
     this.#most_values = outer_values;
-    return at + 1;
+    return scanner.groupEnd;
   }
 
   /**

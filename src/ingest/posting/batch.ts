@@ -10,7 +10,7 @@ import { distinctTags, NO_TAGS } from "../../events/tags.ts";
 import type { Yielder } from "../../scheduling/yielding.ts";
 import { FREE_EVENTS, maxEvents } from "../kit/amplification.ts";
 import { AT_ONCE_BYTES, withoutMark } from "../kit/json.ts";
-import { JsonScanner, malformedJson } from "../kit/json-scanner.ts";
+import { JsonScanner } from "../kit/json-scanner.ts";
 import type { Steps, Pending } from "../kit/steps.ts";
 import { readFilledLines, lineOfBytes } from "../kit/text-lines.ts";
 import { KEPT_BYTES, readOnly, readValue as readJsonValue } from "../kit/long-json.ts";
@@ -20,6 +20,7 @@ import { KeyMask } from "./key-mask.ts";
 import { claimedTime, readCreated } from "../append/created.ts";
 import type { CreatedRange } from "../append/created.ts";
 import { readAttributes } from "./attributes.ts";
+import { OBJECT } from "../../json/json-bytes.ts";
 import { withErrorEvents } from "./batch-faults.ts";
 import type { Batch, ReadItem } from "./batch-faults.ts";
 import { POSTED_FIELDS } from "./validated-event.ts";
@@ -82,8 +83,6 @@ function mostEvents({ body, sent_bytes }: BatchBody): number {
   return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, maxEvents(sent_bytes)) : BATCH_MAX_EVENTS;
 }
 
-const OPEN = 0x7b;
-
 /** Reads the events of one body, with turns for other work in between. */
 class BatchReader {
   readonly yielder: Yielder;
@@ -143,13 +142,12 @@ class BatchReader {
       return;
     }
     const scanner = new JsonScanner(this.#body);
-    let end = scanner.skipBlank(0) + 1;
-    for (let at = scanner.firstOf(end - 1); at !== -1; at = scanner.nextOf(end)) {
-      end = yield* scanner.endOf(at);
+    for (let at = scanner.firstOf(scanner.skipBlank(0)); at !== -1;) {
+      const end = yield* scanner.endOf(at);
       yield yield* this.#item(this.#body.subarray(at, end));
+      at = scanner.nextOf(end);
     }
-    const after = scanner.skipBlank(scanner.skipBlank(end) + 1);
-    if (after < this.#body.length) throw malformedJson("there is more data after its end");
+    scanner.requireEnd(scanner.groupEnd);
   }
 
   #parseOne(text: string): ReadItem {
@@ -190,7 +188,7 @@ class BatchReader {
   /** Reads a value that begins and ends with these bytes, whatever its length. */
   *#item(bytes: Buffer): Steps<ReadItem> {
     const { value, isCut } = yield* readOnly(bytes, JSON.parse);
-    if (!isCut || bytes[0] !== OPEN) return this.#masked(this.#read(value));
+    if (!isCut || bytes[0] !== OBJECT.open) return this.#masked(this.#read(value));
     // Other members may have any length, as they are ignored.
     const scanner = new JsonScanner(bytes);
     const { starts } = yield* scanner.membersOf(0, POSTED_FIELDS);

@@ -13,6 +13,8 @@ import { goneSignal } from "../../http/when-closed.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
 import { authorizePost, type AuthorizeOptions } from "../../auth/requests/posting-key.ts";
 import { keyBesideForm } from "../../auth/requests/request-key.ts";
+import { endOfBlank, LIST, OBJECT } from "../../json/json-bytes.ts";
+import { withoutMark } from "../kit/json.ts";
 import { BATCH_MAX_BYTES, type BatchForm } from "./batch.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
 import { type BatchPostOptions, idempotencyKey, keepsClaimedTimes, orDiscard, postBatch } from "./batch-post.ts";
@@ -52,13 +54,9 @@ export function announcedJsonType(contentType: string | undefined): "lines" | "j
 
 /** Returns whether the body is an array of events or one event; null if it is neither. */
 export function detectJsonForm(body: Buffer): "array" | "object" | null {
-  let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
-  while (isBlank(body[at])) at += 1;
-  return body[at] === 0x5b ? "array" : body[at] === 0x7b ? "object" : null;
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+  const text = withoutMark(body);
+  const first = text[endOfBlank(text, 0)];
+  return first === LIST.open ? "array" : first === OBJECT.open ? "object" : null;
 }
 
 /** Returns the type by the content type, or by the query: `sendBeacon` cannot set a JSON type. */

@@ -1,4 +1,5 @@
 import { LoggiaError } from "../../../errors.ts";
+import { OBJECT } from "../../../json/json-bytes.ts";
 import { SharedParts } from "../../kit/amplification.ts";
 import type { SharedPart } from "../../kit/amplification.ts";
 import type { FieldChoice } from "../../kit/choice.ts";
@@ -6,7 +7,7 @@ import { eventOfAttributes } from "../../kit/document.ts";
 import { flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, objectIn, parseBody, withoutMark } from "../../kit/json.ts";
-import { JsonScanner, malformedJson } from "../../kit/json-scanner.ts";
+import { JsonScanner } from "../../kit/json-scanner.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import { readValue } from "../../kit/long-json.ts";
@@ -113,9 +114,9 @@ export function* decodeJson(received: Received): Generator<ReadEvent> {
 function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
   const scanner = new JsonScanner(body);
   const start = scanner.skipBlank(0);
-  if (body[start] !== OPEN) throw noStreams();
+  if (body[start] !== OBJECT.open) throw noStreams();
   const { starts, end } = yield* scanner.membersOf(start, ["streams"]);
-  if (scanner.skipBlank(end) < body.length) throw malformedJson("there is more data after its end");
+  scanner.requireEnd(end);
   if (starts["streams"] === undefined) return;
   for (let at = scanner.firstOf(starts["streams"]); at !== -1;) {
     const stream = yield* scanner.membersOf(at, ["stream", "labels", "values", "entries"]);
@@ -135,8 +136,6 @@ function* decodeLong(body: Buffer, common: Common): Generator<ReadEvent> {
     }
   }
 }
-
-const OPEN = 0x7b;
 
 function noStreams(): LoggiaError {
   return new LoggiaError("bad_body", "The body must be an object with an array of streams");

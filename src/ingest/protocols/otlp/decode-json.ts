@@ -1,9 +1,10 @@
 import { LoggiaError } from "../../../errors.ts";
+import { LIST, OBJECT } from "../../../json/json-bytes.ts";
 import type { SharedPart } from "../../kit/amplification.ts";
 import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, valueIn, withoutMark } from "../../kit/json.ts";
-import { JsonScanner, malformedJson } from "../../kit/json-scanner.ts";
+import { JsonScanner } from "../../kit/json-scanner.ts";
 import { readValue, runOfValues } from "../../kit/long-json.ts";
 import type { ReadEvent } from "../../kit/endpoint.ts";
 import { readBodyValue, readRecordTime, Records } from "./record.ts";
@@ -65,15 +66,12 @@ function* decodeLong(body: Buffer, records: Records): Generator<ReadEvent> {
   const scanner = new JsonScanner(body);
   const start = scanner.skipBlank(0);
   let at = start;
-  if (body[start] === OPEN_LIST) {
+  if (body[start] === LIST.open) {
     for (let one = scanner.firstOf(start); one !== -1; one = scanner.nextOf(at)) {
       at = yield* decodeRequest(scanner, one, { records, isOnly: false });
     }
     if (at === start) throw notARequest();
-    if (scanner.skipBlank(scanner.skipBlank(at) + 1) < body.length) {
-      throw malformedJson("there is more data after its end");
-    }
-    return;
+    return scanner.requireEnd(scanner.groupEnd);
   }
   do {
     at = scanner.skipBlank(yield* decodeRequest(scanner, at, { records, isOnly: at === start }));
@@ -86,7 +84,7 @@ function* decodeRequest(
   start: number,
   { records, isOnly }: { readonly records: Records; readonly isOnly: boolean },
 ): Generator<ReadEvent, number> {
-  if (scanner.bytes[start] !== OPEN) throw notARequest();
+  if (scanner.bytes[start] !== OBJECT.open) throw notARequest();
   const { starts, end } = yield* scanner.membersOf(start, RESOURCE_LOGS);
   const list = starts["resourceLogs"] ?? starts["resource_logs"];
   if (list === undefined) {
@@ -126,7 +124,6 @@ function* decodeScopes(
   }
 }
 
-const [OPEN, OPEN_LIST] = [0x7b, 0x5b];
 const RESOURCE_LOGS = ["resourceLogs", "resource_logs"];
 const OF_RESOURCE_LOGS = ["resource", "scopeLogs", "scope_logs"];
 const OF_SCOPE_LOGS = ["scope", "logRecords", "log_records"];

@@ -1,11 +1,10 @@
 import { LoggiaError } from "../../../errors.ts";
+import { COMMA, LIST, OBJECT } from "../../../json/json-bytes.ts";
 import { AT_ONCE_BYTES, withoutMark } from "../../kit/json.ts";
-import { JsonScanner, malformedJson, STEP_BYTES } from "../../kit/json-scanner.ts";
+import { JsonScanner, STEP_BYTES } from "../../kit/json-scanner.ts";
 import { readValue } from "../../kit/long-json.ts";
 import type { Steps, Pending } from "../../kit/steps.ts";
 import { PENDING } from "../../kit/steps.ts";
-
-const [OPEN, OPEN_LIST, CLOSE_LIST, COMMA] = [0x7b, 0x5b, 0x5d, 0x2c];
 
 /** Error for a malformed object. Its number counts events from 0. */
 export class BadObject extends LoggiaError {
@@ -32,7 +31,7 @@ export function* readSplunkObjects(given: Buffer): Generator<ReadObject | Pendin
   for (let at = 0; ; number++) {
     for (let blanks = 0; isBetween(body[at]); at++) if (++blanks % STEP_BYTES === 0) yield PENDING;
     if (at >= body.length) return;
-    if (body[at] !== OPEN) throw new BadObject(number, "it does not begin with a brace");
+    if (body[at] !== OBJECT.open) throw new BadObject(number, "it does not begin with a brace");
     try {
       const { value, isCut, end } = yield* readValue(scanner, at);
       // It is an object, as it begins with a brace.
@@ -68,7 +67,7 @@ export function* isRunOfObjects(line: Buffer): Steps<boolean> {
 export function* objectSlices(line: Buffer): Generator<Slice | Pending> {
   const scanner = new JsonScanner(line);
   for (let start = scanner.skipBlank(0); start < line.length;) {
-    if (line[start] !== OPEN) throw malformedJson("an object is expected");
+    if (line[start] !== OBJECT.open) throw scanner.malformed(OBJECT.expected);
     const end = yield* scanner.endOf(start);
     yield { start, end };
     start = scanner.skipBlank(end) === line.length ? line.length : end;
@@ -77,5 +76,5 @@ export function* objectSlices(line: Buffer): Generator<Slice | Pending> {
 
 function isBetween(byte: number | undefined): boolean {
   if (byte === undefined) return false;
-  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === COMMA || byte === OPEN_LIST || byte === CLOSE_LIST;
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === COMMA || byte === LIST.open || byte === LIST.close;
 }
