@@ -13,9 +13,18 @@ import type { Severity } from "./severity.ts";
 import type { Pending } from "./steps.ts";
 
 /** An endpoint of a protocol. */
-export type Endpoint =
-  /** Information that clients request before they post. It is not confidential and needs no key. */
-  { readonly kind: "info"; answer(asked: Asked): ProtocolAnswer } | PostEndpoint;
+export type Endpoint = InfoEndpoint | PostEndpoint;
+
+/** Information that clients request before they post. It is not confidential. */
+export type InfoEndpoint = {
+  readonly kind: "info";
+  answer(asked: Asked): ProtocolAnswer;
+  /** Set if the request needs an API key, so that a client learns of a wrong one before it posts. */
+  readonly failed?: FailureAnswer;
+};
+
+/** Returns the response for a failure, in the form of the protocol. */
+export type FailureAnswer = (failure: Failure, error: unknown, headers: IncomingHttpHeaders) => ProtocolAnswer;
 
 /** What the answer to a request for information may depend on. */
 export type Asked = { readonly settings: ProtocolSettings; readonly headers: IncomingHttpHeaders };
@@ -48,8 +57,7 @@ export type PostEndpoint = {
    * @throws LoggiaError `bad_body`, `unsupported_media_type`
    */
   read(received: Received): Reading;
-  /** Returns the response for a failure, in the form of the protocol. */
-  failed(failure: Failure, error: unknown, headers: IncomingHttpHeaders): ProtocolAnswer;
+  readonly failed: FailureAnswer;
 };
 
 /** Finds whole entries in bytes that arrive in pieces. */
