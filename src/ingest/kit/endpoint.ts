@@ -114,6 +114,8 @@ export type ProducerEvent = Readonly<Partial<Keywords>> & {
   readonly data?: string | undefined;
   readonly severity: Severity | null;
   readonly source: string;
+  /** Set if the source is only that: a source known from elsewhere takes precedence. */
+  readonly sourceKind?: "host" | "logger";
   /** A measured value; absent if there is none. */
   readonly value?: number | null;
   readonly geo: Geo | null;

@@ -21,12 +21,20 @@ const LAST_MS = 8.64e15;
  */
 export function timeOf(value: unknown): ProducerTime | null {
   if (typeof value === "number") return Math.abs(value) < LARGEST ? timeOfNumeral(numeral(value)) : null;
+  if (typeof value === "object" && value !== null) return timeOfParts(value as Parameters<typeof timeOfParts>[0]);
   if (typeof value !== "string" || value.length > 64) return null;
   const usual = timeOfUsual(value);
   if (usual !== null) return usual;
-  const text = value.trim();
+  const text = value.trim().replace(/ (?:UTC|GMT)$/, "Z");
   if (NUMERAL.test(text)) return timeOfNumeral(text);
   return ISO.test(text) ? timeOfIso(text) : null;
+}
+
+/** Reads an object of seconds and nanoseconds, as log4j2 and Google's agents write it. */
+function timeOfParts(parts: Readonly<Record<string, unknown>>): ProducerTime | null {
+  const time = timeOfNumeral(String(parts["epochSecond"] ?? parts["seconds"]));
+  const ns = Number(parts["nanoOfSecond"] ?? parts["nanos"] ?? 0);
+  return time === null || !(ns >= 0 && ns < 1e9) ? time : { ms: time.ms + Math.floor(ns / 1e6), ns: ns % 1e6 };
 }
 
 /** Time of an event as its protocol gives it. */

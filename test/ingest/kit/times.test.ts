@@ -1,7 +1,7 @@
 import test from "ava";
 import fc from "fast-check";
 
-import { severityOf, severityOfOtel, severityOfSyslog } from "../../../src/ingest/kit/severity.ts";
+import { severityOf, severityOfNextcloud, severityOfOtel, severityOfSyslog } from "../../../src/ingest/kit/severity.ts";
 import { isoTime } from "../../../src/ingest/protocols/syslog/times.ts";
 import { digitsOf, timeOf } from "../../../src/ingest/kit/times.ts";
 
@@ -95,16 +95,20 @@ test("severities of producers map to one of six", (t) => {
     "Notice",
     "information",
     "verbose",
-    "5",
+    "\u001b[31merror\u001b[39m",
+    "DEBUG5",
     "50",
-    7,
     10,
+    "5",
+    7,
     "x",
     "",
     99,
   ];
   t.deepEqual(words.map(severityOf), [
-    ...(["fatal", "fatal", "error", "warn", "info", "info", "trace", "info", "error", "debug", "trace"] as const),
+    ...(["fatal", "fatal", "error", "warn", "info", "info", "trace", "error", "debug", "error", "trace"] as const),
+    null,
+    null,
     null,
     null,
     null,
@@ -112,5 +116,6 @@ test("severities of producers map to one of six", (t) => {
   t.deepEqual([0, 1, 8, 9, 16, 17, 24, 25].map(severityOfOtel), [
     ...([null, "trace", "debug", "info", "warn", "error", "fatal", null] as const),
   ]);
-  t.deepEqual([0, 3, 4, 6, 7, 8].map(severityOfSyslog), ["fatal", "error", "warn", "info", "debug", null]);
+  t.deepEqual([0, 3, "4", 6, 7, 8, ""].map(severityOfSyslog), ["fatal", "error", "warn", "info", "debug", null, null]);
+  t.deepEqual([0, "1", 2, 3, 4, 5].map(severityOfNextcloud), ["debug", "info", "warn", "error", "fatal", null]);
 });

@@ -11,7 +11,7 @@ import { beginOf, filledLinesOf } from "../../kit/text-lines.ts";
 import { KEPT_BYTES, runOfValues } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ReadEvent, Received } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
+import { severityOf, severityOfSyslog } from "../../kit/severity.ts";
 
 type Log = Readonly<Record<string, unknown>>;
 
@@ -110,7 +110,8 @@ class LogDecoder {
     for (const [name, value] of shared?.attributes ?? []) add(attributes, name, value);
     const tags = shared?.tags ?? readTags(ddtags, attributes);
     const isCut = common.isCut || shared?.isCut === true;
-    const severity = severityOf(log["status"] ?? log["level"]);
+    // Numbers of a status are those of syslog.
+    const severity = severityOfSyslog(log["status"]) ?? severityOf(log["status"] ?? log["level"]);
     if (document === null) return tagIfCut(isCut, eventOfAttributes(attributes, this.#choice, { tags, severity }));
     const fields: MutableAttributes = new Map();
     flattenInto(fields, document);

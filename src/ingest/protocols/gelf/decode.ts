@@ -10,7 +10,7 @@ import { filledLinesOf } from "../../kit/text-lines.ts";
 import { readOnly } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
+import { severityOf, severityOfSyslog } from "../../kit/severity.ts";
 import { readGivenTime } from "../../kit/times.ts";
 
 /**
@@ -98,7 +98,8 @@ function eventOfMessage(message: Readonly<Record<string, unknown>>, choice: Fiel
   for (const [name, value] of extra) flattenInto(attributes, { [name]: value });
   const texts = [short, full].filter((text): text is string => typeof text === "string" && text.trim() !== "");
   const [text = "", more] = texts;
-  const context = { ...readGivenTime(attributes, "timestamp", timestamp), severity: severityOf(level) };
+  const severity = severityOfSyslog(level) ?? severityOf(level);
+  const context = { ...readGivenTime(attributes, "timestamp", timestamp), severity };
   const event = eventOfAttributes(attributes, choice, choice.text.length === 0 ? { ...context, text } : context);
   return {
     ...event,

@@ -8,7 +8,6 @@ import { tagIfCut } from "../../kit/cut-tag.ts";
 import { KEPT_BYTES } from "../../kit/long-json.ts";
 import { PENDING } from "../../kit/steps.ts";
 import type { ReadEvent } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
 import { readGivenTime } from "../../kit/times.ts";
 
 const LINE_END = 10;
@@ -31,8 +30,6 @@ const ADDRESS_FIELDS: ReadonlySet<string> = new Set([
   "__SEQNUM",
   "__SEQNUM_ID",
 ]);
-/** Fields that name the source of an entry, most specific first. */
-const SOURCES = ["SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT", "_COMM", "_HOSTNAME"] as const;
 
 /** One field: its name and the range of its value. "end" is the blank line after an entry. */
 type Field = { readonly name: string; readonly from: number; readonly to: number; readonly next: number };
@@ -161,15 +158,8 @@ class Entry {
 
   event(): ReadEvent {
     const attributes = this.#attributes;
-    const one = (name: string): string => {
-      const value = attributes.get(name);
-      return typeof value === "string" ? value : "";
-    };
-    const source = SOURCES.map(one).find((text) => text !== "");
     const context = {
-      severity: severityOf(one("PRIORITY")),
       ...readGivenTime(attributes, REALTIME, this.#addressFields.get(REALTIME)),
-      ...(source !== undefined && { source }),
       ...(this.#message !== undefined && { text: this.#message }),
     };
     const event = eventOfAttributes(attributes, this.#choice, context);

@@ -170,7 +170,7 @@ function withFields(event: ProducerEvent): ProducerEvent {
   return {
     ...read,
     text: read.text === "" ? event.text : read.text,
-    source: read.source === "" || read.source === document["hostname"] ? source || read.source : read.source,
+    source: read.source === "" || read.sourceKind !== undefined ? source || read.source : read.source,
     severity: read.severity ?? severity,
     time: read.time ?? time,
     tags: [...tags, ...read.tags],
