@@ -1,4 +1,3 @@
-import { numberOf } from "../events/attributes.ts";
 import { FORM_FIELD_NAMES } from "../events/field-order.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { mapKeywords } from "../events/map-keywords.ts";
@@ -14,7 +13,6 @@ import { AT_ONCE_BYTES } from "../ingest/kit/json.ts";
 import { eventsOfJson } from "../ingest/kit/line-events.ts";
 import type { Severity } from "../ingest/kit/severity.ts";
 import { timeOf } from "../ingest/kit/times.ts";
-import { readGeo } from "../ingest/posting/validated-event.ts";
 import { CommandError } from "./request.ts";
 import { type DateOrder, readTime } from "./times.ts";
 
@@ -45,8 +43,11 @@ export type LineMetadata = {
   readonly attributes: Readonly<Record<string, unknown>>;
 };
 
+/** An event of a line, with fields as they are in the line. The service refuses what is invalid. */
+type LineEvent = ProducerEvent & { readonly unchecked?: { readonly [field in "value" | "geo"]: string | undefined } };
+
 /** Parses a line; null if it does not match the expected form. */
-export type ReadLine = (line: string) => readonly ProducerEvent[] | null;
+export type ReadLine = (line: string) => readonly LineEvent[] | null;
 
 /** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
 export function lineReader(options: EventOptions): { name: string; read: ReadLine } | null {
@@ -96,27 +97,20 @@ function compilePattern(text: string, flags: string): RegExp {
 /** Names of groups that become fields of an event. */
 const FIELDS: ReadonlySet<string> = new Set([...FORM_FIELD_NAMES, "created"]);
 
-function eventsOfGroups(expression: RegExp, line: string, timeIn: typeof timeOf): readonly [ProducerEvent] | null {
+function eventsOfGroups(expression: RegExp, line: string, timeIn: typeof timeOf): readonly [LineEvent] | null {
   const given = expression.exec(line)?.groups;
   if (given === undefined) return null;
   const groups = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== ""));
   const { created, value, geo, text = line, tags = "", data } = Object.fromEntries(groups);
   const attributes: MutableAttributes = new Map([...groups].filter(([name]) => !FIELDS.has(name)));
-  const time = created === undefined ? null : timeIn(created);
-  const amount = value === undefined ? null : numberOf(value);
-  const place = geo === undefined ? null : readGeo(geo.trim(), []);
-  // A value that is none of its field stays as an attribute.
-  for (const [name, read] of [
-    ["created", time],
-    ["value", amount],
-    ["geo", place],
-  ] as const)
-    // prettier-ignore
-    if (groups.has(name) && read === null) attributes.set(name, groups.get(name)!);
+  const moment = created === undefined ? null : timeIn(created);
+  // A time before 1970 is no time of a log.
+  const time = moment !== null && moment.ms >= 0 ? moment : null;
+  if (created !== undefined && time === null) attributes.set("created", created);
   const keywords = mapKeywords((name) => groups.get(name) ?? "");
   const isTimeUnread = created !== undefined && time === null;
-  const event = { ...keywords, text, tags: splitTags(tags), value: amount, geo: place, severity: null };
-  return [{ ...event, time, isTimeUnread, attributes, ...(data !== undefined && { data }) }];
+  const event = { ...keywords, text, tags: splitTags(tags), geo: null, severity: null, time, isTimeUnread, attributes };
+  return [{ ...event, ...(data !== undefined && { data }), unchecked: { value, geo } }];
 }
 
 /** Converts a line to the JSON of its events, nearly always one. */
@@ -140,7 +134,7 @@ export function eventWriter(
     const isShort = options.cut === 0 || line.length <= options.cut;
     // The common case: plain text.
     if (read === null && metadata === undefined && isShort) return [`${begin}${JSON.stringify(line)}}`];
-    const events = read?.(line) ?? [eventOfText(line)];
+    const events: readonly LineEvent[] = read?.(line) ?? [eventOfText(line)];
     return events.map((event) => {
       if (event.isTimeUnread === true) onUnparsedTime(unreadTimeAmong(event.attributes));
       // The fields that a pattern finds do not hold all of a line.
@@ -150,7 +144,7 @@ export function eventWriter(
   };
 }
 
-function withMetadata(event: ProducerEvent, options: EventOptions, metadata?: LineMetadata): ProducerEvent {
+function withMetadata(event: LineEvent, options: EventOptions, metadata?: LineMetadata): LineEvent {
   const { source: given = "", user = "" } = options;
   const source = given || metadata?.source || "";
   const isKnown = event.source !== "" && event.sourceKind === undefined;
@@ -176,9 +170,10 @@ function timeOfMetadata({ created = null }: Partial<LineMetadata> = {}): Produce
  * Returns an event as JSON, cut to the limits like an event that was posted to `/lines`.
  * @param data replaces the data of an event of which something is cut
  */
-function encode(event: ProducerEvent, fitting: LineOptions, data: string | undefined): string {
+function encode(event: LineEvent, fitting: LineOptions, data: string | undefined): string {
   const fitted = fittedLine(event, fitting);
   if (fitted.cut && data !== undefined) return encode({ ...event, data }, fitting, undefined);
   const { created, fields } = fitted.line;
-  return `{${created === null ? "" : `"created":${created},`}${fields}`;
+  const unchecked = JSON.stringify(event.unchecked ?? {}).slice(1, -1);
+  return `{${created === null ? "" : `"created":${created},`}${unchecked === "" ? "" : `${unchecked},`}${fields}`;
 }

@@ -104,20 +104,17 @@ test("a dot of the pattern matches line breaks where events have several lines",
   t.deepEqual(eventOf(trace, { pattern }), { text: trace });
 });
 
-test("groups of a pattern that are no value of their field stay attributes", (t) => {
-  const pattern = String.raw`^(?<created>\S+) (?<value>\S+) (?<geo>\S+) (?<tags>\w+) (?<text>.*)$`;
-  t.deepEqual(eventOf("2026-11-20T10:00:00Z 1.5 1,2 night paid", { pattern, tags: "a" }), {
-    created: Date.parse(MOMENT),
-    value: 1.5,
-    geo: { lat: 1, lon: 2 },
+test("groups of a pattern become the fields of their names, and others attributes", (t) => {
+  const pattern = String.raw`^(?<created>\S+) (?<value>\S+) (?<geo>\S+) (?<tags>\w+) (?<how>\w+) (?<text>.*)$`;
+  t.deepEqual(eventOf("2026-11-20T10:00:00.5Z 1.5 1,2 night well paid", { pattern, tags: "a" }), {
+    created: Date.parse(MOMENT) + 500,
+    value: "1.5",
+    geo: "1,2",
     tags: ["a", "night"],
     text: "paid",
+    attributes: { how: "well" },
   });
-  t.deepEqual(eventOf("soon much there night paid", { pattern }), {
-    tags: ["night"],
-    text: "paid",
-    attributes: { created: "soon", geo: "there", value: "much" },
-  });
+  t.deepEqual(eventOf("soon 1 2,3 night well paid", { pattern })["attributes"], { created: "soon", how: "well" });
 });
 
 test("what is cut is tagged, with the tags that it has, if there is room", (t) => {

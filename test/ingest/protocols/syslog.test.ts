@@ -139,7 +139,7 @@ test("with json=on the fields of a message that is JSON take precedence over its
     `<135>Nov 26 12:00:00 box app[7]: @cee: ${json}`,
   ]) {
     const event = read(line, { json: true });
-    t.like(event, { text: "Order 17", severity: "trace", source: "app", user: "ann" });
+    t.like(event, { text: "Order 17", severity: "trace", source: "shop", user: "ann" });
     t.is(event.created, "2026-11-26T13:02:50.449Z");
     const { n, hostname, facility, severity, proc_id } = event.attributes;
     t.deepEqual(
@@ -152,6 +152,8 @@ test("with json=on the fields of a message that is JSON take precedence over its
     source: "till",
     severity: "warn",
   });
+  const ofHost = '<11>Nov 26 12:00:00 box app: {"hostname":"vm","logger":"shop.Pay","msg":"Order 17"}';
+  t.is(read(ofHost, { json: true }).source, "app", "the name of a host or a logger says less than the header");
   t.like(read('<11>{"n":5}', { json: true }), { text: '{"n":5}', severity: "error", attributes: { n: 5 } });
   for (const text of ['{"n":5', "{n}", "[5]", '@cee: {"n":5'])
     t.like(read(`<11>Nov 26 12:00:00 box app: ${text}`, { json: true }), { text, source: "app" });
