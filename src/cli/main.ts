@@ -39,7 +39,7 @@ program
   .requiredOption("--log <key>", "log to post to")
   .addOption(new Option("--key <apikey>", "API key of the log").env("LOGGIA_KEY").makeOptionMandatory())
   .option("--tags <tags>", "tags of every event, separated by blanks")
-  .option("--source <source>", "source of every event")
+  .option("--source <source>", "source of events that name no service or program")
   .option("--user <user>", "user of every event")
   .option(
     "--pattern <regex>",
@@ -47,7 +47,7 @@ program
       `(?<text>…), ${FORM_FIELD_NAMES.filter((name) => name !== "text").join(", ")}, created; ` +
       "other groups become attributes",
   )
-  .option("--json", "lines are JSON objects; members that are not event fields become attributes")
+  .option("--json", "lines are JSON objects, as loggers write them; see docs/producers/README.md")
   .addOption(
     new Option("--dates <order>", "order of day and month in dates such as 05/06/2011; not read by default").choices(
       DATE_ORDERS,

@@ -95,5 +95,5 @@ function placeOf(value: unknown): Geo | null {
 
 function tagsOf(value: unknown): readonly string[] | null {
   if (typeof value === "string") return splitTags(value);
-  return Array.isArray(value) && value.every((tag) => typeof tag === "string") ? (value as string[]) : null;
+  return Array.isArray(value) && value.every((tag) => typeof tag === "string") ? value : null;
 }

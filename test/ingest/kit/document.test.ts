@@ -29,3 +29,44 @@ test("user and source may be objects that were sent as JSON", (t) => {
     source: "{shop}",
   });
 });
+
+test("a number of a level is on the scale of its logger", (t) => {
+  const severityOf = (document: object) => eventOfDocument(document, USUAL).severity;
+  t.is(severityOf({ message: "application", level: 3 }), null);
+  t.is(severityOf({ message: "application", severity: 3 }), null);
+  t.is(severityOf({ short_message: "GELF", level: 3 }), "error");
+  t.is(severityOf({ MESSAGE: "journal", PRIORITY: "4" }), "warn");
+  t.is(severityOf({ MESSAGE: "syslog-ng", PRIORITY: "err" }), "error");
+  t.is(severityOf({ message: "Nextcloud", reqId: "YnlNSh", level: 2 }), "warn");
+  t.is(severityOf({ msg: "fastify", reqId: "req-1", level: 30 }), "info");
+  t.is(severityOf({ msg: "a member named s", s: "E" }), null);
+});
+
+test("a logger's text and time take precedence over names that applications use, too", (t) => {
+  const event = eventOfDocument(
+    { text: "own", date: "2015-01-01", created: "2016-01-01", event: "e", "@t": 2e9 },
+    USUAL,
+  );
+  t.like(event, { text: "e", time: { ms: 2e12, ns: 0 } });
+  t.is(eventOfDocument({ text: "own", body: "b" }, USUAL).text, "own");
+  t.is(eventOfDocument({ created: "2016-01-01T00:00:00Z", request: "r" }, USUAL).time?.ms, Date.UTC(2016, 0));
+});
+
+test("the source is a service, else a program, the host or the logger", (t) => {
+  const sourceOf = (document: object) => eventOfDocument(document, USUAL).source;
+  const pino = { level: 30, name: "till", hostname: "box" };
+  t.is(sourceOf(pino), "till");
+  t.is(sourceOf({ ...pino, service: "pay" }), "pay");
+  t.is(sourceOf({ ...pino, level: "info" }), "box", "an application's member named name");
+  t.is(sourceOf({ ...pino, level: "info", pid: 7 }), "till");
+  t.is(sourceOf({ logger: "shop.Pay" }), "shop.Pay");
+  t.is(sourceOf({ logger: "shop.Pay", _HOSTNAME: "box" }), "box");
+  t.is(sourceOf({ PROGRAM: "till", host: "box" }), "till");
+  t.is(sourceOf({ channel: "app", host: "box" }), "app");
+  t.is(sourceOf({ labels: { app: "till" }, kubernetes: { container_name: "pay" } }), "till");
+  t.is(sourceOf({ kubernetes: { container_name: "pay" }, host: "box" }), "pay");
+  t.is(sourceOf({ container_name: "/till" }), "till");
+  t.is(sourceOf({ program: "/till" }), "/till");
+  t.is(sourceOf({ Category: "Shop" }), "");
+  t.is(eventOfDocument({ container_name: "/till" }, { ...USUAL, source: ["container_name"] }).source, "till");
+});

@@ -107,7 +107,7 @@ export function* eventsOf(
     const event = read ?? eventOfBytes(bytes, attributes, tag);
     if ("fault" in event) yield event;
     else {
-      const named = event.source === "" ? { ...event, source: tag } : event;
+      const named = event.source === "" || event.sourceKind === "logger" ? { ...event, source: tag } : event;
       yield tagIfCut(short?.isCut === true, { ...named, id: idOf(message, String(n)) });
     }
   }
