@@ -7,6 +7,7 @@ import { NO_TAGS } from "../../events/tags.ts";
 import { flattenInto } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { objectIn } from "./json.ts";
+import { isTemplateName, renderedTemplate } from "./message-template.ts";
 import type { ProducerEvent, ProducerTime } from "./endpoint.ts";
 import { meaningOfName, producerNames, severityNamed, timeMembers, timeValue } from "./producer-names.ts";
 import type { ProducerField } from "./producer-names.ts";
@@ -209,7 +210,10 @@ function nameOf(attributes: MutableAttributes, name: string | undefined): string
 
 function takeText(attributes: MutableAttributes, name: string | undefined): string {
   const text = textOf(attributes, name);
-  if (name !== undefined) attributes.delete(name);
+  if (name === undefined) return text;
+  // The template stays: it is equal for all messages of its kind.
+  if (isTemplateName(name)) return renderedTemplate(text, attributes);
+  attributes.delete(name);
   return text;
 }
 

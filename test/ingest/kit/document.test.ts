@@ -70,3 +70,11 @@ test("the source is a service, else a program, the host or the logger", (t) => {
   t.is(sourceOf({ Category: "Shop" }), "");
   t.is(eventOfDocument({ container_name: "/till" }, { ...USUAL, source: ["container_name"] }).source, "till");
 });
+
+test("a message template is the text with the values of its placeholders, in bounds", (t) => {
+  const eventOf = (template: string, more: object = {}) => eventOfDocument({ "@mt": template, ...more }, USUAL);
+  const event = eventOf("{A} {$B,-5} {C:0.0} {D} {", { A: 1, B: true, Properties: { C: 2 } });
+  t.is(event.text, "1 true 2 {D} {");
+  t.is(event.attributes.get("@mt"), "{A} {$B,-5} {C:0.0} {D} {");
+  t.true(eventOf("{A}".repeat(5_000), { A: "x".repeat(5_000) }).text.length < 100_000);
+});
