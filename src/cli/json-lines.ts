@@ -6,8 +6,8 @@ import { firstCharacters } from "../events/text.ts";
 import { producerNames, severityNamed } from "../ingest/kit/document.ts";
 import { parseExactly } from "../ingest/kit/json.ts";
 import type { ProducerTime } from "../ingest/kit/endpoint.ts";
+import type { TimeReading } from "../ingest/kit/time-forms.ts";
 import { digitsOf, timeOf } from "../ingest/kit/times.ts";
-import { type DateOrder, readTime } from "./times.ts";
 
 /** Content of a line: event fields, and everything else. */
 export type LineContent = { readonly fields: LineFields; readonly others: object };
@@ -22,7 +22,7 @@ type LineFields = {
 export const FIELDS: ReadonlySet<string> = new Set([...FORM_FIELD_NAMES, "created"]);
 /** Names that producers use. The first with a valid value is used, as for events of protocols. */
 const TEXT_NAMES = producerNames("text");
-const TIME_NAMES = producerNames("time");
+const TIME_NAMES = [...producerNames("time"), "t.$date"];
 const SEVERITY_NAMES = producerNames("severity");
 const SOURCE_NAMES = ["name", "logger", "logger_name"];
 /** Values nested deeper become text. */
@@ -32,7 +32,7 @@ const MAX_DEPTH = 20;
  * Parses a JSON line; null if it is not an object. A member becomes an event field if it has the
  * name of one and a valid value. All others become attributes.
  */
-export function jsonFields(line: string, dates: DateOrder | null = null): LineContent | null {
+export function jsonFields(line: string, times?: TimeReading): LineContent | null {
   const object = parseObject(line);
   if (object === null) return null;
   const fields: { text?: string; created?: string; [field: string]: unknown } = {};
@@ -45,8 +45,8 @@ export function jsonFields(line: string, dates: DateOrder | null = null): LineCo
   const severity = severityIn(others);
   const text = TEXT_NAMES.find((name) => isText(memberOf(others, name)));
   if (text !== undefined) fields.text = takeMember(others, text) as string;
-  const time = TIME_NAMES.find((name) => momentOf(memberOf(others, name), dates) !== null);
-  if (time !== undefined) takeTime(fields, others, momentOf(takeMember(others, time), dates)!);
+  const time = TIME_NAMES.find((name) => timeOf(memberOf(others, name), times) !== null);
+  if (time !== undefined) takeTime(fields, others, timeOf(takeMember(others, time), times)!);
   for (const name of FIELDS) if (IS_FIELD[name]?.(others.get(name)) === true) take(name, name);
   if (!others.has("source") && !("source" in fields)) copySource(fields, others);
   // pino and bunyan log a number, zap and logback a word.
@@ -140,14 +140,6 @@ function isString(value: unknown): value is string {
 
 function isText(value: unknown): boolean {
   return isString(value) && value.trim() !== "";
-}
-
-/** Reads the time of a member. Texts without a zone are local times. */
-function momentOf(value: unknown, dates: DateOrder | null): ProducerTime | null {
-  const time = timeOf(value);
-  if (typeof value !== "string") return time;
-  const ms = readTime(value, Date.now(), dates);
-  return ms === null ? time : { ms, ns: time?.ns ?? 0 };
 }
 
 function isWithin(value: unknown, field: keyof typeof DEFAULT_LIMITS): boolean {

@@ -6,9 +6,11 @@ import { CUT_TAG } from "../ingest/kit/cut-tag.ts";
 import { FIELDS, jsonFields } from "./json-lines.ts";
 import type { LineContent } from "./json-lines.ts";
 import { CommandError } from "./request.ts";
-import { type DateOrder, readTime } from "./times.ts";
+import type { TimeReading } from "../ingest/kit/time-forms.ts";
+import { timeOf } from "../ingest/kit/times.ts";
+import type { TimeOptions } from "./ship-times.ts";
 
-export type EventOptions = {
+export type EventOptions = TimeOptions & {
   readonly tags?: string;
   readonly source?: string;
   readonly user?: string;
@@ -18,8 +20,6 @@ export type EventOptions = {
   readonly multilineStart?: string;
   /** Whether lines are JSON objects, whose members become fields and attributes. */
   readonly json?: boolean;
-  /** Order of day and month in dates such as 05/06/2011. Default: such dates are not read */
-  readonly dates?: DateOrder;
   /** Longest text in characters. A longer line is cut, with the line as `data`; 0: no limit. */
   readonly cut: number;
   /** Most characters of such a line that become `data`. */
@@ -32,10 +32,10 @@ export type ReadLine = (line: string) => LineContent | null;
 const NO_CONTENT: LineContent = { fields: {}, others: {} };
 
 /** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
-export function lineReader(options: EventOptions): { name: string; read: ReadLine } | null {
-  const { pattern, json = false, dates, multilineStart } = options;
+export function lineReader(options: EventOptions, times?: TimeReading): { name: string; read: ReadLine } | null {
+  const { pattern, json = false, multilineStart } = options;
   if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
-  if (json) return { name: "--json found no JSON object in", read: (line) => jsonFields(line, dates ?? null) };
+  if (json) return { name: "--json found no JSON object in", read: (line) => jsonFields(line, times) };
   if (pattern === undefined) return null;
   const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
   return { name: "--pattern matched none of", read: (line) => groupsOf(expression, line) };
@@ -66,11 +66,14 @@ function groupsOf(expression: RegExp, line: string): LineContent | null {
 /** Converts a line to the JSON of its event. `metadata`: what is known besides the line's text. */
 export type WriteEvent = (line: string, metadata?: LineContent) => string;
 
-export function eventWriter(
-  read: ReadLine | null,
-  options: EventOptions,
-  onUnparsedTime: (time: string) => void,
-): WriteEvent {
+/** How the times of lines are read, and what is called for a line that should have one and has none. */
+export type LineTimes = {
+  readonly reading: TimeReading;
+  /** @param text what could not be read, if there is anything */
+  readonly onUntimed: (text: string | null) => void;
+};
+
+export function eventWriter(read: ReadLine | null, options: EventOptions, times: LineTimes): WriteEvent {
   const fixed: Record<string, unknown> = {};
   for (const name of ["tags", "source", "user"] as const) {
     const value = options[name];
@@ -86,7 +89,7 @@ export function eventWriter(
       fixed,
       { content: read?.(line) ?? NO_CONTENT, metadata: metadata ?? NO_CONTENT },
       options,
-      onUnparsedTime,
+      times,
     );
   };
 }
@@ -96,22 +99,19 @@ function eventOf(
   fixed: Readonly<Record<string, unknown>>,
   { content, metadata }: { readonly content: LineContent; readonly metadata: LineContent },
   options: EventOptions,
-  onUnparsedTime: (time: string) => void,
+  times: LineTimes,
 ): string {
   const event: Record<string, unknown> = { ...metadata.fields, ...fixed };
   delete event["created"];
-  const { created = metadata.fields.created, text = line, ...rest } = content.fields;
+  const { created, text = line, ...rest } = content.fields;
   Object.assign(event, rest);
-  let unread: object = {};
-  if (created !== undefined) {
-    const moment_ms = readTime(created, Date.now(), options.dates ?? null);
+  const moment_ms = [created, metadata.fields.created]
+    .map((given) => timeOf(given, times.reading)?.ms)
     // A time before 1970 is no time of a log.
-    if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
-    else {
-      unread = { created };
-      onUnparsedTime(created);
-    }
-  }
+    .find((ms) => ms !== undefined && ms >= 0);
+  const unread = created === undefined || moment_ms !== undefined ? {} : { created };
+  if (moment_ms !== undefined) event["created"] = moment_ms;
+  else if (created !== undefined || isTimeExpected(options)) times.onUntimed(created ?? null);
   event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
   const { attributes: all, faults } = flatten({ ...unread, ...metadata.others, ...content.others });
   const { attributes, isWhole } = fitting(all);
@@ -120,6 +120,11 @@ function eventOf(
   if (isCut) event["tags"] = withCutTag(event["tags"] ?? "");
   const json = JSON.stringify(event);
   return attributes.size === 0 ? json : `${json.slice(0, -1)},"attributes":${encodeAttributes(attributes)}}`;
+}
+
+/** Returns whether each line should have a time. */
+function isTimeExpected({ json = false, pattern = "" }: EventOptions): boolean {
+  return json || pattern.includes("(?<created>");
 }
 
 /** Returns the tags of an event with the one that marks it as cut, if there is room for it. */

@@ -1,11 +1,15 @@
 import test from "ava";
 
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
+import { USUAL_TIMES } from "../../src/ingest/kit/time-forms.ts";
 import { eventWriter, type EventOptions, lineReader } from "../../src/cli/ship-events.ts";
 
 function eventOf(line: string, given: Partial<EventOptions>): Record<string, unknown> {
   const options = { cut: DEFAULT_LIMITS.text, data: DEFAULT_LIMITS.data, ...given };
-  const write = eventWriter(lineReader(options)?.read ?? null, options, () => {});
+  const write = eventWriter(lineReader(options)?.read ?? null, options, {
+    reading: USUAL_TIMES,
+    onUntimed: () => {},
+  });
   return JSON.parse(write(line)) as Record<string, unknown>;
 }
 

@@ -10,7 +10,8 @@ import { objectIn } from "./json.ts";
 import type { ProducerEvent, ProducerTime } from "./endpoint.ts";
 import { severityOf, severityOfOtel } from "./severity.ts";
 import type { Severity } from "./severity.ts";
-import { isTimeExpected, timeOf } from "./times.ts";
+import type { TimeReading } from "./time-forms.ts";
+import { isTimeExpected, TIME_MEMBERS, timeOf, timeOfMembers, USED_MEMBERS } from "./times.ts";
 import type { GivenTime } from "./times.ts";
 
 /** Names that producers use for a field, most specific first. */
@@ -18,7 +19,9 @@ const NAMES = {
   text:
     "message msg log record.message text body body.text Body short_message _msg MESSAGE @message Message " +
     "RenderedMessage @m event message.message message.msg message.text",
-  time: "@timestamp timestamp time ts datetime date created _time eventTime Timestamp @t record.time.timestamp",
+  time:
+    "@timestamp timestamp time ts datetime date created _time eventTime Timestamp @t asctime instant timeMillis " +
+    "record.time.timestamp",
   severity:
     // A word says more than a number, of which there are several scales.
     "log.level level_name level severity loglevel log_level lvl levelname severity_text SeverityText " +
@@ -47,7 +50,12 @@ const PREFIXES = ["", "attributes.", "Attributes.", "resource.attributes.", "Res
 const PREFIXED: ReadonlySet<string> = new Set<Field>(["source", "user", "link", "ip", "latitude", "longitude"]);
 
 /** Field of a name, and the rank of the name: 0 is the most specific. */
-type Meaning = { readonly field: Field; readonly rank: number };
+type Meaning = {
+  readonly field: Field;
+  readonly rank: number;
+  /** The name of an object that is the time, of which this is a member. */
+  readonly object?: string;
+};
 const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
   Object.entries(NAMES).flatMap(([field, names]) =>
     names.split(" ").flatMap((name, n) =>
@@ -55,6 +63,15 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
         return [prefix + name, { field: field as Field, rank: n * PREFIXES.length + i }];
       }),
     ),
+  ),
+);
+
+/** The same for members of objects that are times. MongoDB's logs name theirs `t`. */
+const MEMBER_MEANINGS: ReadonlyMap<string, Meaning> = new Map(
+  [...producerNames("time"), "t"].flatMap((object, n) =>
+    TIME_MEMBERS.map((member): [string, Meaning] => {
+      return [`${object}.${member}`, { field: "time", rank: n * PREFIXES.length, object }];
+    }),
   ),
 );
 
@@ -90,8 +107,8 @@ export function eventOfAttributes(
   context: EventContext,
 ): ProducerEvent {
   const tags = takeTags(attributes);
-  const found = findFields(attributes);
-  const { time, isTimeUnread } = takeTime(attributes, found, choice.time, context);
+  const found = findFields(attributes, choice.times);
+  const { time, isTimeUnread } = takeTime(attributes, found, choice, context);
   return {
     text:
       context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
@@ -127,23 +144,23 @@ type Found = { -readonly [F in Field]?: string | undefined } & {
   isTimeUnread?: boolean;
 };
 
-function findFields(attributes: MutableAttributes): Found {
+function findFields(attributes: MutableAttributes, times: TimeReading | undefined): Found {
   const found: Found = {};
   const ranks: { [F in Field]?: number } = {};
   for (const [name, value] of attributes) {
-    const meaning = MEANINGS.get(name);
+    const meaning = MEANINGS.get(name) ?? MEMBER_MEANINGS.get(name);
     if (meaning === undefined) continue;
-    const { field, rank } = meaning;
+    const { field, rank, object } = meaning;
     if (rank >= (ranks[field] ?? Infinity)) continue;
     if (field === "time") {
-      const moment = timeOf(value);
+      const moment = object === undefined ? timeOf(value, times) : timeOfAttribute(attributes, object, times);
       if (moment === null) {
         found.isTimeUnread ||= isTimeExpected(value);
         continue;
       }
       found.moment = moment;
     } else if (!isLike(field, value, name)) continue;
-    found[field] = name;
+    found[field] = object ?? name;
     ranks[field] = rank;
   }
   return found;
@@ -225,23 +242,54 @@ function takeText(attributes: MutableAttributes, name: string | undefined): stri
   return text;
 }
 
+/** Reads the time of an attribute, or of an object whose members are attributes. */
+function timeOfAttribute(
+  attributes: MutableAttributes,
+  name: string,
+  times: TimeReading | undefined,
+): ProducerTime | null {
+  const value = attributes.get(name);
+  return value === undefined
+    ? timeOfMembers((member) => attributes.get(`${name}.${member}`), times)
+    : timeOf(value, times);
+}
+
+/** Removes an attribute that is the time, or the members of an object that is. */
+function deleteTime(attributes: MutableAttributes, name: string): void {
+  if (attributes.delete(name)) return;
+  for (const member of USED_MEMBERS) attributes.delete(`${name}.${member}`);
+}
+
+/** Matches a time of day without a date. */
+const CLOCK = /^\d{1,2}:\d\d(?::\d\d)?/;
+
+/** Takes the time of day that some producers send beside the date, and returns their moment. */
+function takeClock(attributes: MutableAttributes, found: Found, times: TimeReading | undefined): ProducerTime | null {
+  if (found.time !== "date") return null;
+  const [date, clock] = [attributes.get("date"), attributes.get("time")];
+  if (typeof date !== "string" || typeof clock !== "string" || date.includes(":") || !CLOCK.test(clock)) return null;
+  const time = timeOf(`${date} ${clock}`, times);
+  if (time !== null) attributes.delete("time");
+  return time;
+}
+
 /** Takes the time: of a chosen field, else the one given by the protocol, else a usual field's. */
 function takeTime(
   attributes: MutableAttributes,
   found: Found,
-  chosen: readonly string[],
+  { time: chosen, times }: FieldChoice,
   { time: protocolTime = null, isTimeUnread = false }: EventContext,
 ): GivenTime {
   if (chosen.length === 0) {
     if (protocolTime !== null) return { time: protocolTime, isTimeUnread: false };
-    if (found.time !== undefined) attributes.delete(found.time);
-    const time = found.moment ?? null;
+    const time = takeClock(attributes, found, times) ?? found.moment ?? null;
+    if (found.time !== undefined) deleteTime(attributes, found.time);
     return { time, isTimeUnread: time === null && (isTimeUnread || found.isTimeUnread === true) };
   }
   for (const name of chosen) {
-    const time = timeOf(attributes.get(name));
+    const time = timeOfAttribute(attributes, name, times);
     if (time === null) continue;
-    attributes.delete(name);
+    deleteTime(attributes, name);
     return { time, isTimeUnread: false };
   }
   const isUnread = isTimeUnread || chosen.some((name) => isTimeExpected(attributes.get(name)));

@@ -9,7 +9,8 @@ import { objectIn } from "../../kit/json.ts";
 import { CUT_TAG } from "../../kit/cut-tag.ts";
 import type { ProducerEvent, ProducerTime } from "../../kit/endpoint.ts";
 import { severityOfSyslog } from "../../kit/severity.ts";
-import { BsdTimes, isoTime } from "./times.ts";
+import { timeOf } from "../../kit/times.ts";
+import { BsdTimes } from "./times.ts";
 import { readStructuredData } from "./structured-data.ts";
 
 export type SyslogOptions = {
@@ -139,7 +140,7 @@ function readHeader(line: string, start: number, attributes: MutableAttributes, 
   }
   const [time_end = 0, host_end = 0, app_end = 0, process_end = 0, message_end = 0] = ends;
   const stamp = line.slice(start, time_end);
-  const time = stamp === "-" ? null : isoTime(stamp);
+  const time = stamp === "-" ? null : timeOf(stamp);
   if (time === null && stamp !== "-") return null;
   const end = readStructuredData(line, message_end + 1, attributes, (key) => (secret.key = key));
   if (end === -1) return null;
