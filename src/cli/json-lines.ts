@@ -5,8 +5,7 @@ import { DEFAULT_LIMITS } from "../events/limits.ts";
 import { firstCharacters } from "../events/text.ts";
 import { producerNames, severityNamed } from "../ingest/kit/document.ts";
 import { parseExactly } from "../ingest/kit/json.ts";
-import type { ProducerTime } from "../ingest/kit/endpoint.ts";
-import type { TimeReading } from "../ingest/kit/time-forms.ts";
+import type { ProducerTime, TimeReading } from "../ingest/kit/time-forms.ts";
 import { digitsOf, timeOf } from "../ingest/kit/times.ts";
 
 /** Content of a line: event fields, and everything else. */

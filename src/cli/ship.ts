@@ -118,7 +118,7 @@ export async function ship(
       const lines = expired === 1 ? "1 line is" : `${expired} lines are`;
       progress.note(`loggia: ${lines} older than the log keeps events, and not stored; its retention can be changed`);
     }
-    untimed.end();
+    if (!counts.isUnmatched) untimed.end();
     progress.close();
     sender.close();
   }

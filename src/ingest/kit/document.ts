@@ -7,10 +7,10 @@ import { NO_TAGS } from "../../events/tags.ts";
 import { flattenInto } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { objectIn } from "./json.ts";
-import type { ProducerEvent, ProducerTime } from "./endpoint.ts";
+import type { ProducerEvent } from "./endpoint.ts";
 import { severityOf, severityOfOtel } from "./severity.ts";
 import type { Severity } from "./severity.ts";
-import type { TimeReading } from "./time-forms.ts";
+import type { ProducerTime, TimeReading } from "./time-forms.ts";
 import { isTimeExpected, TIME_MEMBERS, timeOf, timeOfMembers, USED_MEMBERS } from "./times.ts";
 import type { GivenTime } from "./times.ts";
 

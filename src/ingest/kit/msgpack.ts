@@ -2,7 +2,7 @@ import { Decoder, ExtData, ExtensionCodec } from "@msgpack/msgpack";
 import { isUtf8 } from "node:buffer";
 
 import { LoggiaError } from "../../errors.ts";
-import type { ProducerTime } from "./endpoint.ts";
+import type { ProducerTime } from "./time-forms.ts";
 
 /** Extension type of a Fluent time: seconds and nanoseconds. */
 const EVENT_TIME = 0;

@@ -1,9 +1,16 @@
 import { civil, DAY_MS, daysInMonth } from "../../query/calendar.ts";
 import { fixedZone, momentOf, UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
-import type { ProducerTime } from "./endpoint.ts";
 import { LOCAL_UTC, zoneNamed, zoneOfAbbreviation } from "./time-zones.ts";
 import type { LocalZone } from "./time-zones.ts";
+
+/** A time as a producer gave it. */
+export type ProducerTime = {
+  /** Whole milliseconds since the Unix epoch. */
+  readonly ms: number;
+  /** Additional nanoseconds, 0 to 999,999. */
+  readonly ns: number;
+};
 
 /** The first of two numbers before a year, with slashes or hyphens. */
 export const DATE_ORDERS = ["day-first", "month-first"] as const;

@@ -16,10 +16,11 @@ const HALF_YEAR_MS = 182 * 86_400_000;
  * several regions use, such as CST, IST and BST, are below.
  */
 const ABBREVIATIONS: ReadonlyMap<string, number> = new Map(
+  // prettier-ignore
   Object.entries({
-    ...{ Z: 0, UTC: 0, GMT: 0, UT: 0, WET: 0, WEST: 1, CET: 1, CEST: 2, EET: 2, EEST: 3, SAST: 2 },
-    ...{ JST: 9, KST: 9, HKT: 8, AWST: 8, ACST: 9.5, ACDT: 10.5, AEST: 10, AEDT: 11, NZST: 12, NZDT: 13 },
-    ...{ EST: -5, EDT: -4, MST: -7, MDT: -6, AKST: -9, AKDT: -8, HST: -10 },
+    Z: 0, UTC: 0, GMT: 0, UT: 0, WET: 0, WEST: 1, CET: 1, CEST: 2, EET: 2, EEST: 3, SAST: 2,
+    JST: 9, KST: 9, HKT: 8, AWST: 8, ACST: 9.5, ACDT: 10.5, AEST: 10, AEDT: 11, NZST: 12, NZDT: 13,
+    EST: -5, EDT: -4, MST: -7, MDT: -6, AKST: -9, AKDT: -8, HST: -10,
   }).map(([name, hours]) => [name, 60 * hours]),
 );
 

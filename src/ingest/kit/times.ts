@@ -1,9 +1,8 @@
 import { flattenInto, put } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
-import type { ProducerTime } from "./endpoint.ts";
 import { isObject } from "./json.ts";
 import { timeInFormat, timeOfText, USUAL_TIMES, withFraction } from "./time-forms.ts";
-import type { TimeReading } from "./time-forms.ts";
+import type { ProducerTime, TimeReading } from "./time-forms.ts";
 
 const NUMERAL = /^-?\d{1,19}(?:\.\d{1,9})?$/;
 /** Numbers of JSON that loggers write as text. */

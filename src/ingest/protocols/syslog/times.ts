@@ -1,8 +1,7 @@
 import { momentOf, UTC } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
-import type { ProducerTime } from "../../kit/endpoint.ts";
 import { clockTime, latestOf, midnightOf, USUAL_TIMES, withFraction } from "../../kit/time-forms.ts";
-import type { TimeReading } from "../../kit/time-forms.ts";
+import type { ProducerTime, TimeReading } from "../../kit/time-forms.ts";
 import { timeOf } from "../../kit/times.ts";
 
 const CLOCK = String.raw`(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`;
