@@ -86,6 +86,7 @@ test("a time without a year is in the last year that is not ahead, or in the con
   t.is(read("<1>Feb 30 00:00:00 h a: x").created, null);
   t.is(read("<1>Feb 28 00:00:00 h a: x", { year: 2031 }).created, "2031-02-28T00:00:00.000Z");
   t.is(read("<1>Jun 30 12:00:00 h a: x", { zone: parseZone("Europe/Berlin") }).created, "2026-06-30T10:00:00.000Z");
+  t.is(read("<1>2026-06-30T12:00:00 h a: x", { zone: parseZone("Europe/Berlin") }).created, "2026-06-30T10:00:00.000Z");
   t.is(read("<1>Nov 26 12:00:00 h a: x", { zone: parseZone("-5") }).created, "2026-11-26T17:00:00.000Z");
 });
 
