@@ -1,5 +1,3 @@
-import { isAscii, isUtf8 } from "node:buffer";
-
 import type { Zone } from "../../../query/zone.ts";
 import { USUAL } from "../../kit/choice.ts";
 import { eventOfDocument } from "../../kit/document.ts";
@@ -9,6 +7,7 @@ import { objectIn } from "../../kit/json.ts";
 import { CUT_TAG } from "../../kit/cut-tag.ts";
 import type { ProducerEvent } from "../../kit/endpoint.ts";
 import type { ProducerTime } from "../../kit/time-forms.ts";
+import { messageText } from "../../kit/message-text.ts";
 import { severityOfSyslog } from "../../kit/severity.ts";
 import { timeOf } from "../../kit/times.ts";
 import { BsdTimes } from "./times.ts";
@@ -70,7 +69,7 @@ export class SyslogDecoder {
   }
 
   #read(bytes: Buffer, isCut: boolean, now_ms: number): SyslogMessage {
-    const line = textOf(bytes);
+    const line = messageText(bytes, isCut);
     const [head = "", digits] = PRIORITY.exec(line) ?? [];
     const priority = digits === undefined ? -1 : Number(digits);
     const tags = isCut ? CUT : NOTHING;
@@ -194,29 +193,6 @@ function plain(line: string, attributes: MutableAttributes, priority: number, ta
   const severity = priority < 0 ? null : severityOfSyslog(priority & 7);
   const event = { text: line, severity, source: "", geo: null, tags, time: null, attributes };
   return { event, secret: null };
-}
-
-/** Decodes text. Devices without UTF-8 send Latin-1; many senders cut messages amid a character. */
-function textOf(bytes: Buffer): string {
-  const text = bytes.toString("utf8");
-  return !text.includes("\ufffd") || isUtf8(bytes) || isCutUtf8(bytes) ? text : bytes.toString("latin1");
-}
-
-/** Whether bytes are UTF-8 but for an incomplete character at the end. */
-function isCutUtf8(bytes: Buffer): boolean {
-  let lead = bytes.length - 1;
-  while (lead > 0 && bytes.length - lead < 3 && isContinuation(bytes[lead]!)) lead -= 1;
-  const first = bytes[lead];
-  if (first === undefined || first < 0xc2 || first > 0xf4) return false;
-  const needed = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  const before = bytes.subarray(0, lead);
-  if (bytes.length - lead >= needed || !isUtf8(before)) return false;
-  // A single such byte after ASCII is a letter of Latin-1.
-  return bytes.length - lead > 1 || !isAscii(before);
-}
-
-function isContinuation(byte: number): boolean {
-  return (byte & 0xc0) === 0x80;
 }
 
 const WHOLE = /^(?:0|[1-9]\d{0,14})$/;
