@@ -115,6 +115,8 @@ test("an unparsable message becomes the text of an event", (t) => {
     t.is(read(cut.subarray(0, -bytes)).text, "Größe überschritten \ufffd", "UTF-8, cut amid a character");
     t.is(read(Buffer.from("<13>cost: 5 €").subarray(0, -1)).text, "cost: 5 \ufffd", "cut after its only character");
   }
+  const mixed = Buffer.concat([Buffer.from("<13>Größe caf"), Buffer.from([0xe9]), Buffer.from(" €")]);
+  t.is(read(mixed).text, "Größe caf\ufffd €", "one bad sequence leaves what is UTF-8");
 });
 
 test("a key in structured data is returned and is not an attribute", (t) => {
