@@ -56,7 +56,7 @@ type Meaning = {
   /** The name of an object that is the time, of which this is a member. */
   readonly object?: string;
 };
-const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
+const MEANINGS = new Map<string, Meaning>(
   Object.entries(NAMES).flatMap(([field, names]) =>
     names.split(" ").flatMap((name, n) =>
       (PREFIXED.has(field) ? PREFIXES : [""]).map((prefix, i): [string, Meaning] => {
@@ -66,14 +66,12 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
   ),
 );
 
-/** The same for members of objects that are times. MongoDB's logs name theirs `t`. */
-const MEMBER_MEANINGS: ReadonlyMap<string, Meaning> = new Map(
-  [...producerNames("time"), "t"].flatMap((object, n) =>
-    TIME_MEMBERS.map((member): [string, Meaning] => {
-      return [`${object}.${member}`, { field: "time", rank: n * PREFIXES.length, object }];
-    }),
-  ),
-);
+// Members of objects that are times. MongoDB's logs name theirs `t`.
+for (const [n, object] of [...producerNames("time"), "t"].entries()) {
+  for (const member of TIME_MEMBERS) {
+    MEANINGS.set(`${object}.${member}`, { field: "time", rank: n * PREFIXES.length, object });
+  }
+}
 
 /** Names of numbers on OpenTelemetry's severity scale, which differs from other scales. */
 const OTEL_NUMBERS: ReadonlySet<string> = new Set(["severity_number", "SeverityNumber", "otel.log.severity.number"]);
@@ -148,7 +146,7 @@ function findFields(attributes: MutableAttributes, times: TimeReading | undefine
   const found: Found = {};
   const ranks: { [F in Field]?: number } = {};
   for (const [name, value] of attributes) {
-    const meaning = MEANINGS.get(name) ?? MEMBER_MEANINGS.get(name);
+    const meaning = MEANINGS.get(name);
     if (meaning === undefined) continue;
     const { field, rank, object } = meaning;
     if (rank >= (ranks[field] ?? Infinity)) continue;

@@ -119,11 +119,6 @@ export function timeInFormat(text: string, reading: TimeReading): ProducerTime |
   return groups === undefined ? null : timeOfGroups(groups, reading);
 }
 
-/** Returns whether a text is a date whose day and month cannot be told apart by its form. */
-export function isUnorderedDate(text: string): boolean {
-  return UNORDERED.test(withoutBrackets(text.trim()));
-}
-
 /** Removes the brackets that logs write around times. */
 function withoutBrackets(text: string): string {
   return text.startsWith("[") && text.endsWith("]") ? text.slice(1, -1) : text;
