@@ -1,7 +1,7 @@
 import { findFields } from "../../src/ingest/kit/document.ts";
 import { flattenInto } from "../../src/ingest/kit/flatten.ts";
 import type { MutableAttributes } from "../../src/ingest/kit/flatten.ts";
-import { timeMembers } from "../../src/ingest/kit/producer-names.ts";
+import { USED_MEMBERS } from "../../src/ingest/kit/times.ts";
 import { readLoggerLines } from "./logger-lines.ts";
 import type { LoggerLine } from "./logger-lines.ts";
 
@@ -15,7 +15,10 @@ function row({ logger, line }: LoggerLine): string {
   const attributes: MutableAttributes = new Map();
   flattenInto(attributes, JSON.parse(line) as object);
   const { text, time, severity, source, host, logger: name } = findFields(attributes);
-  const times = time === undefined ? [] : timeMembers(time);
+  // A time may be an object.
+  const times = [time, ...USED_MEMBERS.map((member) => `${time}.${member}`)].filter(
+    (one) => one !== undefined && attributes.has(one),
+  );
   const cells = [[text], times, [severity], [source ?? host ?? name]];
   return `| ${logger} | ${cells.map(cellOf).join(" | ")} |`;
 }

@@ -11,7 +11,7 @@ import { collect, wholeFrom } from "./option-values.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
-import { DATE_ORDERS } from "./times.ts";
+import { DATE_ORDERS } from "../ingest/kit/time-forms.ts";
 
 /** Loaded only to be shown: with them, all protocols are loaded. */
 const settings = process.argv.includes("start") ? (await import("../settings.ts")).LISTED_SETTINGS : [];
@@ -53,6 +53,8 @@ program
       DATE_ORDERS,
     ),
   )
+  .option("--time-format <format>", "how times are written, such as %d/%m/%Y %H:%M:%S; known forms are read without it")
+  .option("--tz <zone>", "time zone of times without one: hours from UTC, or a name (default: this machine's)")
   .option(
     "--multiline-start <regex>",
     "regular expression that matches the first line of each event; other lines continue it, " +

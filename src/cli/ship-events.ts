@@ -6,17 +6,18 @@ import { fittedLine } from "../ingest/append/fitted-line.ts";
 import type { LineOptions } from "../ingest/append/fitted-line.ts";
 import { USUAL } from "../ingest/kit/choice.ts";
 import { eventOfText, unreadTimeAmong } from "../ingest/kit/document.ts";
-import type { ProducerEvent, ProducerTime } from "../ingest/kit/endpoint.ts";
+import type { ProducerEvent } from "../ingest/kit/endpoint.ts";
 import { flattenInto, put } from "../ingest/kit/flatten.ts";
 import type { MutableAttributes } from "../ingest/kit/flatten.ts";
 import { AT_ONCE_BYTES } from "../ingest/kit/json.ts";
 import { eventsOfJson } from "../ingest/kit/line-events.ts";
 import type { Severity } from "../ingest/kit/severity.ts";
+import type { ProducerTime, TimeReading } from "../ingest/kit/time-forms.ts";
 import { timeOf } from "../ingest/kit/times.ts";
 import { CommandError } from "./request.ts";
-import { type DateOrder, readTime } from "./times.ts";
+import type { TimeOptions } from "./ship-times.ts";
 
-export type EventOptions = {
+export type EventOptions = TimeOptions & {
   readonly tags?: string;
   readonly source?: string;
   readonly user?: string;
@@ -26,8 +27,6 @@ export type EventOptions = {
   readonly multilineStart?: string;
   /** Whether lines are JSON objects, which are mapped as those that are posted to `/lines`. */
   readonly json?: boolean;
-  /** Order of day and month in dates such as 05/06/2011. Default: such dates are not read */
-  readonly dates?: DateOrder;
   /** Longest text in characters. A longer text is cut, and whole in `data`; 0: no limit. */
   readonly cut: number;
   /** Most characters of such a text that become `data`. */
@@ -50,29 +49,20 @@ type LineEvent = ProducerEvent & { readonly unchecked?: { readonly [field in "va
 export type ReadLine = (line: string) => readonly LineEvent[] | null;
 
 /** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
-export function lineReader(options: EventOptions): { name: string; read: ReadLine } | null {
-  const { pattern, json = false, dates = null, multilineStart } = options;
+export function lineReader(options: EventOptions, times?: TimeReading): { name: string; read: ReadLine } | null {
+  const { pattern, json = false, multilineStart } = options;
   if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
-  const timeIn = (value: unknown): ProducerTime | null => readLineTime(value, dates);
-  if (json) return { name: "--json found no JSON object in", read: (line) => eventsOfLine(line, timeIn) };
+  if (json) return { name: "--json found no JSON object in", read: (line) => eventsOfLine(line, times) };
   if (pattern === undefined) return null;
   const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
-  return { name: "--pattern matched none of", read: (line) => eventsOfGroups(expression, line, timeIn) };
-}
-
-/** Reads the time of a line. Texts without a zone are local times. */
-function readLineTime(value: unknown, dates: DateOrder | null): ProducerTime | null {
-  const time = timeOf(value);
-  if (typeof value !== "string") return time;
-  const ms = readTime(value, Date.now(), dates);
-  return ms === null ? time : { ms, ns: time?.ns ?? 0 };
+  return { name: "--pattern matched none of", read: (line) => eventsOfGroups(expression, line, times) };
 }
 
 /** Decodes a line as `/lines` does; null if it holds no JSON object. */
-function eventsOfLine(line: string, timeIn: typeof timeOf): readonly ProducerEvent[] | null {
+function eventsOfLine(line: string, times: TimeReading | undefined): readonly ProducerEvent[] | null {
   const bytes = line.length > AT_ONCE_BYTES / MAX_BYTES_OF_UNIT ? Buffer.from(line) : null;
   const isLong = bytes !== null && bytes.length > AT_ONCE_BYTES;
-  const steps = eventsOfJson(isLong ? bytes : line, USUAL, { readTime: timeIn });
+  const steps = eventsOfJson(isLong ? bytes : line, times === undefined ? USUAL : { ...USUAL, times });
   const events: ProducerEvent[] = [];
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) if (!("fault" in step.value)) events.push(step.value);
@@ -97,13 +87,13 @@ function compilePattern(text: string, flags: string): RegExp {
 /** Names of groups that become fields of an event. */
 const FIELDS: ReadonlySet<string> = new Set([...FORM_FIELD_NAMES, "created"]);
 
-function eventsOfGroups(expression: RegExp, line: string, timeIn: typeof timeOf): readonly [LineEvent] | null {
+function eventsOfGroups(expression: RegExp, line: string, times: TimeReading | undefined): readonly [LineEvent] | null {
   const given = expression.exec(line)?.groups;
   if (given === undefined) return null;
   const groups = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== ""));
   const { created, value, geo, text = line, tags = "", data } = Object.fromEntries(groups);
   const attributes: MutableAttributes = new Map([...groups].filter(([name]) => !FIELDS.has(name)));
-  const moment = created === undefined ? null : timeIn(created);
+  const moment = created === undefined ? null : timeOf(created, times);
   // A time before 1970 is no time of a log.
   const time = moment !== null && moment.ms >= 0 ? moment : null;
   if (created !== undefined && time === null) attributes.set("created", created);
@@ -116,11 +106,13 @@ function eventsOfGroups(expression: RegExp, line: string, timeIn: typeof timeOf)
 /** Converts a line to the JSON of its events, nearly always one. */
 export type WriteEvents = (line: string, metadata?: LineMetadata) => readonly string[];
 
-export function eventWriter(
-  read: ReadLine | null,
-  options: EventOptions,
-  onUnparsedTime: (time: string) => void,
-): WriteEvents {
+/** What is called for a line that should have a time and has none. */
+export type LineTimes = {
+  /** @param text what could not be read, if there is anything */
+  readonly onUntimed: (text: string | null) => void;
+};
+
+export function eventWriter(read: ReadLine | null, options: EventOptions, { onUntimed }: LineTimes): WriteEvents {
   const fixed: Record<string, unknown> = {};
   for (const name of ["tags", "source", "user"] as const) {
     const value = options[name];
@@ -135,13 +127,20 @@ export function eventWriter(
     // The common case: plain text.
     if (read === null && metadata === undefined && isShort) return [`${begin}${JSON.stringify(line)}}`];
     const events: readonly LineEvent[] = read?.(line) ?? [eventOfText(line)];
-    return events.map((event) => {
-      if (event.isTimeUnread === true) onUnparsedTime(unreadTimeAmong(event.attributes));
+    return events.map((read) => {
+      const event = withMetadata(read, options, metadata);
+      if (event.time === null && (event.isTimeUnread === true || isTimeExpected(options)))
+        onUntimed(unreadTimeAmong(event.attributes) || null);
       // The fields that a pattern finds do not hold all of a line.
       const data = options.pattern === undefined || event.data !== undefined ? undefined : line;
-      return encode(withMetadata(event, options, metadata), fitting, data);
+      return encode(event, fitting, data);
     });
   };
+}
+
+/** Returns whether each line should have a time. */
+function isTimeExpected({ json = false, pattern = "" }: EventOptions): boolean {
+  return json || pattern.includes("(?<created>");
 }
 
 function withMetadata(event: LineEvent, options: EventOptions, metadata?: LineMetadata): LineEvent {

@@ -9,9 +9,6 @@ import type { Listed } from "../ingest/posting.ts";
 import { AUTHORIZATION, LOG, serviceOf } from "../support/service.ts";
 import { run, shipTo } from "./ship-runs.ts";
 
-// Times without a zone are local times to `ship`.
-process.env["TZ"] = "UTC";
-
 const MS = "1795168800123000000";
 const US = "1795168800123456000";
 const NS = "1795168800123456789";
@@ -86,7 +83,7 @@ test("a line has the same event by ship as by /lines, whatever its logger and le
   const posted = await send(service, "/lines", `${lines}\n`, { headers });
   t.is(posted.text, `{"accepted":${count}}`);
   const byLines = await eventsOf(service, count);
-  const shipped = await run(shipTo(service.postUrl, "--json", "--tags", "way"), { input: lines });
+  const shipped = await run(shipTo(service.postUrl, "--json", "--tags", "way"), { input: lines, machineZone: "UTC" });
   t.like(shipped, { code: 0, out: `posted ${count}, failed 0, retried 0\n` });
   const known = new Set(byLines.map(({ id }) => id));
   const byShip = (await eventsOf(service, 2 * count)).filter(({ id }) => !known.has(id));

@@ -9,7 +9,7 @@ const MOMENT = "2026-11-20T10:00:00.000Z";
 
 function eventsOf(line: string, given: Partial<EventOptions>, metadata?: LineMetadata): Event[] {
   const options = { cut: DEFAULT_LIMITS.text, data: DEFAULT_LIMITS.data, ...given };
-  const write = eventWriter(lineReader(options)?.read ?? null, options, () => {});
+  const write = eventWriter(lineReader(options)?.read ?? null, options, { onUntimed: () => {} });
   return write(line, metadata).map((json) => JSON.parse(json) as Event);
 }
 

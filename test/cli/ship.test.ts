@@ -237,7 +237,7 @@ test("the times of a log file are kept if they can be parsed", async (t) => {
   const input = "2011-06-19 13:54:33Z second\n2011-06-18 00:00:00+02:00 first\nsome day last\nno-time-here\n";
   const { out, err } = await run(words, { input });
   t.is(out, "posted 4, failed 0, retried 0\n");
-  t.regex(err, /^loggia: cannot parse the time some day: [^\n]*\n$/);
+  t.regex(err, /^loggia: some day is no time [^\n]*\nloggia: 2 lines have no time [^\n]*\n$/);
   const found = (await rows(service, 4)) as (Row & { created: string })[];
   t.deepEqual(found.map(({ text }) => text).slice(0, 2), ["first", "second"]);
   t.is(found[1]?.created, `/Date(${Date.UTC(2011, 5, 19, 13, 54, 33)})/`);
@@ -259,6 +259,6 @@ test("the number of unparsable times is reported once, at the end", async (t) =>
   const notes = err.split("\n").filter((line) => /\btime\b/.test(line));
   t.regex(
     notes.join("\n"),
-    /^loggia: cannot parse the time noon: .*\nloggia: 4 lines have a time that cannot be parsed$/,
+    /^loggia: noon is no time in a known form; .*\nloggia: 4 lines have no time in a known form; .*$/,
   );
 });

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 
+import { messageText } from "../../ingest/kit/message-text.ts";
 import { severityOfSyslog } from "../../ingest/kit/severity.ts";
 import { CommandError } from "../request.ts";
 import type { LineMetadata } from "../ship-events.ts";
@@ -100,7 +101,7 @@ function parse(line: string): Fields | null {
 /** Decodes a value. Binary fields are arrays of bytes; repeated fields are arrays of values. */
 function valueOf(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
-  return value.every((one) => typeof one === "number") ? Buffer.from(value).toString("utf8") : value.map(textOf);
+  return value.every((one) => typeof one === "number") ? messageText(Buffer.from(value)) : value.map(textOf);
 }
 
 function textOf(value: unknown): string {

@@ -9,7 +9,8 @@ import type { Line } from "./record-lines.ts";
 import { CLAIMED_CREATED } from "./created.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import { CUT_TAG } from "../kit/cut-tag.ts";
-import type { ProducerEvent, ProducerTime } from "../kit/endpoint.ts";
+import type { ProducerEvent } from "../kit/endpoint.ts";
+import type { ProducerTime } from "../kit/time-forms.ts";
 import { digitsOf } from "../kit/times.ts";
 
 /** Attribute with the time in nanoseconds, if it is more precise than `created`. */

@@ -8,11 +8,12 @@ import { flattenInto } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { objectIn } from "./json.ts";
 import { isTemplateName, renderedTemplate } from "./message-template.ts";
-import type { ProducerEvent, ProducerTime } from "./endpoint.ts";
-import { meaningOfName, producerNames, severityNamed, timeMembers, timeValue } from "./producer-names.ts";
+import type { ProducerEvent } from "./endpoint.ts";
+import { meaningOfName, producerNames, severityNamed } from "./producer-names.ts";
 import type { ProducerField } from "./producer-names.ts";
 import type { Severity } from "./severity.ts";
-import { isTimeExpected, timeOf } from "./times.ts";
+import type { ProducerTime, TimeReading } from "./time-forms.ts";
+import { isTimeExpected, timeOf, timeOfMembers, USED_MEMBERS } from "./times.ts";
 import type { GivenTime } from "./times.ts";
 
 /** Fields of an event that a protocol knows from outside the document. */
@@ -25,8 +26,6 @@ export type EventContext = {
   readonly tags?: readonly string[];
   /** Attributes common to the events of a request, such as an index. */
   readonly attributes?: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
-  /** Reads the time in a field. Default: {@link timeOf} */
-  readonly readTime?: typeof timeOf;
 };
 
 /**
@@ -46,10 +45,10 @@ export function eventOfAttributes(
   context: EventContext,
 ): ProducerEvent {
   const tags = takeTags(attributes);
-  const found = findFields(attributes, context.readTime);
+  const found = findFields(attributes, choice.times);
   const severity =
     context.severity ?? (found.severity === undefined ? null : severityNamed(found.severity, attributes));
-  const { time, isTimeUnread } = takeTime(attributes, found, choice.time, context);
+  const { time, isTimeUnread } = takeTime(attributes, found, choice, context);
   return {
     text:
       context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
@@ -85,24 +84,23 @@ type Found = { -readonly [F in ProducerField]?: string | undefined } & {
 };
 
 /** Finds the attributes that become fields of an event. */
-export function findFields(attributes: MutableAttributes, readTime: typeof timeOf = timeOf): Found {
+export function findFields(attributes: MutableAttributes, times?: TimeReading): Found {
   const found: Found = {};
   const ranks: { [F in ProducerField]?: number } = {};
-  for (const name of attributes.keys()) {
+  for (const [name, value] of attributes) {
     const meaning = meaningOfName(name, attributes);
     if (meaning === undefined) continue;
-    const { field, rank } = meaning;
+    const { field, rank, object } = meaning;
     if (rank >= (ranks[field] ?? Infinity)) continue;
     if (field === "time") {
-      const value = timeValue(name, attributes);
-      const moment = readTime(value);
+      const moment = object === undefined ? timeOf(value, times) : timeOfAttribute(attributes, object, times);
       if (moment === null) {
         found.isTimeUnread ||= isTimeExpected(value);
         continue;
       }
       found.moment = moment;
     } else if (!isLike(field, name, attributes)) continue;
-    found[field] = name;
+    found[field] = object ?? name;
     ranks[field] = rank;
   }
   return found;
@@ -217,23 +215,54 @@ function takeText(attributes: MutableAttributes, name: string | undefined): stri
   return text;
 }
 
+/** Reads the time of an attribute, or of an object whose members are attributes. */
+function timeOfAttribute(
+  attributes: MutableAttributes,
+  name: string,
+  times: TimeReading | undefined,
+): ProducerTime | null {
+  const value = attributes.get(name);
+  return value === undefined
+    ? timeOfMembers((member) => attributes.get(`${name}.${member}`), times)
+    : timeOf(value, times);
+}
+
+/** Removes an attribute that is the time, or the members of an object that is. */
+function deleteTime(attributes: MutableAttributes, name: string): void {
+  if (attributes.delete(name)) return;
+  for (const member of USED_MEMBERS) attributes.delete(`${name}.${member}`);
+}
+
+/** Matches a time of day without a date. */
+const CLOCK = /^\d{1,2}:\d\d(?::\d\d)?/;
+
+/** Takes the time of day that some producers send beside the date, and returns their moment. */
+function takeClock(attributes: MutableAttributes, found: Found, times: TimeReading | undefined): ProducerTime | null {
+  if (found.time !== "date") return null;
+  const [date, clock] = [attributes.get("date"), attributes.get("time")];
+  if (typeof date !== "string" || typeof clock !== "string" || date.includes(":") || !CLOCK.test(clock)) return null;
+  const time = timeOf(`${date} ${clock}`, times);
+  if (time !== null) attributes.delete("time");
+  return time;
+}
+
 /** Takes the time: of a chosen field, else the one given by the protocol, else a usual field's. */
 function takeTime(
   attributes: MutableAttributes,
   found: Found,
-  chosen: readonly string[],
-  { time: protocolTime = null, isTimeUnread = false, readTime = timeOf }: EventContext,
+  { time: chosen, times }: FieldChoice,
+  { time: protocolTime = null, isTimeUnread = false }: EventContext,
 ): GivenTime {
   if (chosen.length === 0) {
     if (protocolTime !== null) return { time: protocolTime, isTimeUnread: false };
-    if (found.time !== undefined) for (const name of timeMembers(found.time)) attributes.delete(name);
-    const time = found.moment ?? null;
+    const time = takeClock(attributes, found, times) ?? found.moment ?? null;
+    if (found.time !== undefined) deleteTime(attributes, found.time);
     return { time, isTimeUnread: time === null && (isTimeUnread || found.isTimeUnread === true) };
   }
   for (const name of chosen) {
-    const time = readTime(attributes.get(name));
+    const time = timeOfAttribute(attributes, name, times);
     if (time === null) continue;
-    attributes.delete(name);
+    deleteTime(attributes, name);
     return { time, isTimeUnread: false };
   }
   const isUnread = isTimeUnread || chosen.some((name) => isTimeExpected(attributes.get(name)));

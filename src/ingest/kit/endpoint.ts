@@ -9,6 +9,7 @@ import type { FieldLimits } from "../../events/limits.ts";
 import type { Failure } from "../../http/errors.ts";
 import type { Admit } from "./admission.ts";
 import type { FieldChoice } from "./choice.ts";
+import type { ProducerTime } from "./time-forms.ts";
 import type { Severity } from "./severity.ts";
 import type { Pending } from "./steps.ts";
 
@@ -125,14 +126,6 @@ export type ProducerEvent = Readonly<Partial<Keywords>> & {
   /** Whether the producer gave a time that cannot be read. It is an attribute. Default: false */
   readonly isTimeUnread?: boolean;
   readonly attributes: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
-};
-
-/** A time as a producer gave it. */
-export type ProducerTime = {
-  /** Whole milliseconds since the Unix epoch. */
-  readonly ms: number;
-  /** Additional nanoseconds, 0 to 999,999. */
-  readonly ns: number;
 };
 
 /** A response in the form of a protocol. */

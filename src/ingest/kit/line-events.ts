@@ -2,7 +2,6 @@ import { LoggiaError } from "../../errors.ts";
 import type { FieldChoice } from "./choice.ts";
 import { tagIfCut } from "./cut-tag.ts";
 import { eventOfDocument, eventOfText } from "./document.ts";
-import type { EventContext } from "./document.ts";
 import type { ProducerEvent, ReadEvent } from "./endpoint.ts";
 import { isObject, parseExactly } from "./json.ts";
 import { readOnly, runOfValues } from "./long-json.ts";
@@ -21,38 +20,30 @@ const BETWEEN_OBJECTS = /\}[ \t]*\{/;
  * Yields the events of a line of JSON: of an object, a list of objects, or objects one behind
  * another. Returns whether it is one of these; it yields nothing for other lines.
  */
-export function* eventsOfJson(
-  line: TextLine,
-  choice: FieldChoice,
-  context?: EventContext,
-): Generator<ReadEvent, boolean> {
-  const event = yield* eventOfObject(line, choice, context);
+export function* eventsOfJson(line: TextLine, choice: FieldChoice): Generator<ReadEvent, boolean> {
+  const event = yield* eventOfObject(line, choice);
   if (event !== null) {
     yield event;
     return true;
   }
   if (!(yield* isRunOfObjects(line))) return false;
-  yield* eventsOfValues(bytesOf(line), choice, context);
+  yield* eventsOfValues(bytesOf(line), choice);
   return true;
 }
 
 /** Returns the event of a line that is a JSON object; null for other lines. */
-export function* eventOfObject(
-  line: TextLine,
-  choice: FieldChoice,
-  context?: EventContext,
-): Steps<ProducerEvent | null> {
-  if (typeof line === "string") return eventOfJson(line, choice, context);
+export function* eventOfObject(line: TextLine, choice: FieldChoice): Steps<ProducerEvent | null> {
+  if (typeof line === "string") return eventOfJson(line, choice);
   try {
     const { value, isCut } = yield* readOnly(line);
-    return isObject(value) ? tagIfCut(isCut, eventOfMembers(value, choice, context)) : null;
+    return isObject(value) ? tagIfCut(isCut, eventOfMembers(value, choice)) : null;
   } catch (error) {
     if (error instanceof LoggiaError) return null;
     throw error;
   }
 }
 
-function eventOfJson(line: string, choice: FieldChoice, context?: EventContext): ProducerEvent | null {
+function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {
   if (!line.trimStart().startsWith("{")) return null;
   let document: unknown;
   try {
@@ -60,15 +51,11 @@ function eventOfJson(line: string, choice: FieldChoice, context?: EventContext):
   } catch {
     return null;
   }
-  return isObject(document) ? eventOfMembers(document, choice, context) : null;
+  return isObject(document) ? eventOfMembers(document, choice) : null;
 }
 
-function eventOfMembers(
-  document: Readonly<Record<string, unknown>>,
-  choice: FieldChoice,
-  context?: EventContext,
-): ProducerEvent {
-  return eventOfOwn(document, choice, context) ?? eventOfDocument(document, choice, context);
+function eventOfMembers(document: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {
+  return eventOfOwn(document, choice) ?? eventOfDocument(document, choice);
 }
 
 /** Returns the event of a line as it is. */
@@ -107,14 +94,14 @@ function bytesOf(line: TextLine): Buffer {
  * Yields the events of lists of objects, or of objects. Other values become text.
  * @throws LoggiaError `bad_body`
  */
-export function* eventsOfValues(bytes: Buffer, choice: FieldChoice, context?: EventContext): Generator<ReadEvent> {
+export function* eventsOfValues(bytes: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   for (const read of runOfValues(bytes)) {
     if (isPending(read)) {
       yield read;
       continue;
     }
     const { value, isCut } = read;
-    const event = isObject(value) ? eventOfMembers(value, choice, context) : eventOfText(JSON.stringify(value));
+    const event = isObject(value) ? eventOfMembers(value, choice) : eventOfText(JSON.stringify(value));
     yield tagIfCut(isCut, event);
   }
 }

@@ -5,12 +5,12 @@ import { isEventId } from "../../events/id.ts";
 import { mapKeywords } from "../../events/map-keywords.ts";
 import { splitTags } from "../../events/tags.ts";
 import type { FieldChoice } from "./choice.ts";
-import type { EventContext } from "./document.ts";
-import type { ProducerEvent, ProducerTime } from "./endpoint.ts";
+import type { ProducerEvent } from "./endpoint.ts";
 import { flattenInto } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { isObject } from "./json.ts";
 import { LOGGER_MEMBERS } from "./producer-names.ts";
+import type { ProducerTime } from "./time-forms.ts";
 import { timeOf } from "./times.ts";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -24,18 +24,14 @@ const JSON_DATE = /^\/Date\((-?\d{1,15})\)\/$/;
  * and `created`, and no member by which a logger's is known. null for other objects, and where the
  * client chooses fields.
  */
-export function eventOfOwn(
-  object: Members,
-  choice: FieldChoice,
-  { source = "", tags = [], readTime = timeOf }: EventContext = {},
-): ProducerEvent | null {
+export function eventOfOwn(object: Members, choice: FieldChoice): ProducerEvent | null {
   const { text, created } = object;
   if (typeof text !== "string" || text.trim() === "" || created === undefined) return null;
   if (choice.text.length + choice.time.length + choice.source.length > 0) return null;
   const { id, hash } = object;
   const isExported = typeof id === "string" && isEventId(id) && typeof hash === "string";
   if (Object.keys(object).some((name) => isOfLogger(name, object[name], isExported))) return null;
-  const time = ownTime(created, readTime);
+  const time = ownTime(created, choice);
   if (time === null) return null;
   const left = new Map(Object.entries(object));
   left.delete("text");
@@ -51,10 +47,9 @@ export function eventOfOwn(
     text,
     data: take("data", textOf) ?? "",
     severity: null,
-    source: keywords.source || source,
     value: take("value", amountOf),
     geo: take("geo", placeOf),
-    tags: [...tags, ...(take("tags", tagsOf) ?? [])],
+    tags: take("tags", tagsOf) ?? [],
     time,
   };
   const attributes: MutableAttributes = new Map();
@@ -71,9 +66,9 @@ function isOfLogger(name: string, value: unknown, isExported: boolean): boolean 
   return !(isExported && OWN_FIELDS.has(name));
 }
 
-function ownTime(created: unknown, readTime: typeof timeOf): ProducerTime | null {
+function ownTime(created: unknown, { times }: FieldChoice): ProducerTime | null {
   const ms = typeof created === "string" ? JSON_DATE.exec(created)?.[1] : undefined;
-  return ms === undefined ? readTime(created) : { ms: Number(ms), ns: 0 };
+  return ms === undefined ? timeOf(created, times) : { ms: Number(ms), ns: 0 };
 }
 
 function textOf(value: unknown): string | null {

@@ -1,6 +1,7 @@
 import { severityOf, severityOfNextcloud, severityOfOtel, severityOfSyslog } from "./severity.ts";
 import type { Severity } from "./severity.ts";
 import type { MutableAttributes } from "./flatten.ts";
+import { TIME_MEMBERS } from "./times.ts";
 
 /** Names that producers use for a field, most specific first. Dots stand for nested objects. */
 const NAMES = {
@@ -10,10 +11,8 @@ const NAMES = {
     // Names that applications use, too. Behind them is what loggers print without a message.
     "text body.text body request @mt MessageTemplate",
   time:
-    "@timestamp timestamp time ts datetime _time eventTime Timestamp @t record.time.timestamp asctime " +
-    "instant.epochSecond timestamp.seconds time.seconds timestamp.$date time.$date t.$date " +
-    "t.$date.$numberLong timeMillis " +
-    "msec time_iso8601 time_local __REALTIME_TIMESTAMP " +
+    "@timestamp timestamp time ts datetime _time eventTime Timestamp @t record.time.timestamp asctime instant " +
+    "timeMillis msec time_iso8601 time_local __REALTIME_TIMESTAMP " +
     // Names that applications use, too.
     "date created",
   severity:
@@ -75,8 +74,14 @@ const CONDITIONS: ReadonlyMap<string, Condition> = new Map<string, Condition>([
 ]);
 
 /** Field of a name, and the rank of the name: 0 is the most specific. */
-type Meaning = { readonly field: ProducerField; readonly rank: number; readonly condition?: Condition };
-const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
+type Meaning = {
+  readonly field: ProducerField;
+  readonly rank: number;
+  readonly condition?: Condition;
+  /** The name of an object that is the time, of which this is a member. */
+  readonly object?: string;
+};
+const MEANINGS = new Map<string, Meaning>(
   Object.entries(NAMES).flatMap(([field, names]) =>
     names.split(" ").flatMap((name, n) =>
       (PREFIXED.has(field) ? PREFIXES : [""]).map((prefix, i): [string, Meaning] => {
@@ -87,6 +92,13 @@ const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
     ),
   ),
 );
+
+// Members of objects that are times. MongoDB's logs name theirs `t`.
+for (const [n, object] of [...producerNames("time"), "t"].entries()) {
+  for (const member of TIME_MEMBERS) {
+    MEANINGS.set(`${object}.${member}`, { field: "time", rank: n * PREFIXES.length, object });
+  }
+}
 
 /** Returns what an attribute's name means; undefined if it means no field. */
 export function meaningOfName(name: string, attributes: MutableAttributes): Meaning | undefined {
@@ -100,26 +112,6 @@ export const LOGGER_MEMBERS: ReadonlySet<string> = new Set(
     .filter((name) => !CONDITIONS.has(name) && name !== "text" && name !== "created")
     .map((name) => name.split(".")[0]!),
 );
-
-/** Members of a time that is an object, and the member with its nanoseconds. */
-const TIME_PARTS: ReadonlyMap<string, string> = new Map([
-  ["epochSecond", "nanoOfSecond"],
-  ["seconds", "nanos"],
-]);
-
-/** Returns the names of the attributes that make up the time with a name. */
-export function timeMembers(name: string): readonly string[] {
-  const last = name.slice(name.lastIndexOf(".") + 1);
-  const nanoseconds = TIME_PARTS.get(last);
-  return nanoseconds === undefined ? [name] : [name, name.slice(0, -last.length) + nanoseconds];
-}
-
-/** Returns the time that a producer gave: the value of a name, or the object that was flattened. */
-export function timeValue(name: string, attributes: MutableAttributes): unknown {
-  const names = timeMembers(name);
-  if (names.length === 1) return attributes.get(name);
-  return Object.fromEntries(names.map((one) => [one.slice(one.lastIndexOf(".") + 1), attributes.get(one)]));
-}
 
 /** Names of numbers on OpenTelemetry's severity scale, which differs from other scales. */
 const OTEL_NUMBERS: ReadonlySet<string> = new Set(["severity_number", "SeverityNumber", "otel.log.severity.number"]);

@@ -78,3 +78,52 @@ test("a message template is the text with the values of its placeholders, in bou
   t.is(event.attributes.get("@mt"), "{A} {$B,-5} {C:0.0} {D} {");
   t.true(eventOf("{A}".repeat(5_000), { A: "x".repeat(5_000) }).text.length < 100_000);
 });
+
+/** What loggers write about 2026-06-05 12:00 UTC and 250 ms, and the attributes that remain. */
+const LOGGED: readonly (readonly [logger: string, document: object, attributes: object])[] = [
+  [
+    "log4j2's JsonLayout",
+    { instant: { epochSecond: 1_780_660_800, nanoOfSecond: 250_000_000 }, level: "INFO", message: "x", threadId: 1 },
+    { level: "INFO", threadId: 1 },
+  ],
+  ["older log4j2", { timeMillis: 1_780_660_800_250, message: "x" }, {}],
+  [
+    "MongoDB",
+    { t: { $date: "2026-06-05T14:00:00.250+02:00" }, s: "I", c: "NETWORK", msg: "x" },
+    { s: "I", c: "NETWORK" },
+  ],
+  ["MongoDB, canonical", { t: { $date: { $numberLong: "1780660800250" } }, msg: "x" }, {}],
+  ["Google's agents", { timestamp: { seconds: 1_780_660_800, nanos: 250_000_000 }, message: "x" }, {}],
+  ["Python's asctime", { asctime: "2026-06-05 12:00:00,250", message: "x" }, {}],
+  ["PostgreSQL's jsonlog", { timestamp: "2026-06-05 14:00:00.250 CEST", pid: 7, message: "x" }, { pid: 7 }],
+  ["PostgreSQL in Moscow", { timestamp: "2026-06-05 15:00:00.250 MSK", message: "x" }, {}],
+  ["Java's ZonedDateTime", { time: "2026-06-05T14:00:00.250+02:00[Europe/Berlin]", message: "x" }, {}],
+  ["a trailing zone", { time: "2026-06-05 12:00:00.250 UTC", message: "x" }, {}],
+  ["ISO basic", { ts: "20260605T120000.250Z", message: "x" }, {}],
+  ["a date beside a time of day", { date: "2026-06-05", time: "12:00:00.250", message: "x" }, {}],
+];
+
+for (const [logger, document, attributes] of LOGGED) {
+  test(`reads the time of ${logger}`, (t) => {
+    const event = eventOfDocument(document, USUAL);
+    t.deepEqual(event.time, { ms: Date.UTC(2026, 5, 5, 12, 0, 0, 250), ns: 0 });
+    t.deepEqual(Object.fromEntries(event.attributes), attributes);
+    t.is(event.isTimeUnread, undefined);
+  });
+}
+
+test("a chosen field may be an object that is a time", (t) => {
+  const event = eventOfDocument(
+    { at: { seconds: 1_780_660_800, nanos: 5, zone: "x" }, time: "2020-01-01", message: "x" },
+    { ...USUAL, time: ["at"] },
+  );
+  t.deepEqual(event.time, { ms: Date.UTC(2026, 5, 5, 12), ns: 5 });
+  t.deepEqual(Object.fromEntries(event.attributes), { "at.zone": "x", time: "2020-01-01" });
+});
+
+test("an object that is no time stays, and is counted as unread", (t) => {
+  const event = eventOfDocument({ time: { seconds: 5, nanos: 7 }, message: "x" }, USUAL);
+  t.is(event.time, null);
+  t.true(event.isTimeUnread);
+  t.deepEqual(Object.fromEntries(event.attributes), { "time.seconds": 5, "time.nanos": 7 });
+});

@@ -86,6 +86,7 @@ test("a time without a year is in the last year that is not ahead, or in the con
   t.is(read("<1>Feb 30 00:00:00 h a: x").created, null);
   t.is(read("<1>Feb 28 00:00:00 h a: x", { year: 2031 }).created, "2031-02-28T00:00:00.000Z");
   t.is(read("<1>Jun 30 12:00:00 h a: x", { zone: parseZone("Europe/Berlin") }).created, "2026-06-30T10:00:00.000Z");
+  t.is(read("<1>2026-06-30T12:00:00 h a: x", { zone: parseZone("Europe/Berlin") }).created, "2026-06-30T10:00:00.000Z");
   t.is(read("<1>Nov 26 12:00:00 h a: x", { zone: parseZone("-5") }).created, "2026-11-26T17:00:00.000Z");
 });
 
@@ -114,6 +115,8 @@ test("an unparsable message becomes the text of an event", (t) => {
     t.is(read(cut.subarray(0, -bytes)).text, "Größe überschritten \ufffd", "UTF-8, cut amid a character");
     t.is(read(Buffer.from("<13>cost: 5 €").subarray(0, -1)).text, "cost: 5 \ufffd", "cut after its only character");
   }
+  const mixed = Buffer.concat([Buffer.from("<13>Größe caf"), Buffer.from([0xe9]), Buffer.from(" €")]);
+  t.is(read(mixed).text, "Größe caf\ufffd €", "one bad sequence leaves what is UTF-8");
 });
 
 test("a key in structured data is returned and is not an attribute", (t) => {

@@ -6,6 +6,7 @@ import { eventOfAttributes } from "../../kit/document.ts";
 import { add, compactJson, flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, objectIn, valueIn, withoutMark } from "../../kit/json.ts";
+import { messageText } from "../../kit/message-text.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import { beginOf, filledLinesOf } from "../../kit/text-lines.ts";
 import { KEPT_BYTES, runOfValues } from "../../kit/long-json.ts";
@@ -66,7 +67,7 @@ class LogDecoder {
   }
 
   *logs(body: Buffer): Generator<ReadEvent> {
-    const posted = body.length > AT_ONCE_BYTES ? null : valueIn(body.toString("utf8"));
+    const posted = body.length > AT_ONCE_BYTES ? null : valueIn(messageText(body));
     if (Array.isArray(posted) || isObject(posted)) {
       for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) yield* this.#log(one);
       return;
@@ -80,7 +81,7 @@ class LogDecoder {
 
   *text(body: Buffer): Generator<ReadEvent> {
     const begin = body.toString("latin1", 0, BEGIN_BYTES);
-    const posted = body.length > AT_ONCE_BYTES || !/^\s*[[{]/.test(begin) ? null : valueIn(body.toString("utf8"));
+    const posted = body.length > AT_ONCE_BYTES || !/^\s*[[{]/.test(begin) ? null : valueIn(messageText(body));
     if (posted !== null || LIST.test(begin)) return yield* this.logs(body);
     for (const line of filledLinesOf(body)) {
       if (isPending(line)) {

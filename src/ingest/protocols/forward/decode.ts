@@ -6,7 +6,7 @@ import { FluentEntries } from "../../kit/fluent-entry.ts";
 import { decodeValue, textOfBytes } from "../../kit/msgpack.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { TEXT_KEPT_BYTES } from "../../kit/long-json.ts";
+import { beginOf } from "../../kit/text-lines.ts";
 import { endOfValue, headAt } from "../../kit/msgpack-scan.ts";
 import { shortValue } from "../../kit/msgpack-shorten.ts";
 import type { ShortValue } from "../../kit/msgpack-shorten.ts";
@@ -159,7 +159,7 @@ function* endOf(entries: Buffer, at: number): Steps<{ end: number; values: numbe
 }
 
 function eventOfBytes(bytes: Buffer, attributes: ReadonlyMap<string, string>, tag: string): ProducerEvent {
-  return eventOfText(bytes.toString("utf8", 0, TEXT_KEPT_BYTES), { source: tag, attributes });
+  return eventOfText(beginOf(bytes).text, { source: tag, attributes });
 }
 
 function malformed(why: string): LoggiaError {

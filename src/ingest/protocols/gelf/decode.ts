@@ -4,6 +4,7 @@ import { eventOfAttributes } from "../../kit/document.ts";
 import { flattenInto } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, parseExactly, withoutMark } from "../../kit/json.ts";
+import { messageText } from "../../kit/message-text.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import { filledLinesOf } from "../../kit/text-lines.ts";
@@ -23,7 +24,7 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
     const only = yield* onlyMessage(bytes);
     if (only !== null) return yield tagIfCut(only.isCut, eventOfMessage(only.message, choice));
   } else {
-    const whole = messageOf(trimmed(bytes.toString("utf8")));
+    const whole = messageOf(trimmed(messageText(bytes)));
     if (whole !== null) return yield eventOfMessage(whole, choice);
   }
   let count = 0;

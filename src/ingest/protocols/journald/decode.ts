@@ -3,6 +3,7 @@ import type { FieldChoice } from "../../kit/choice.ts";
 import { eventOfAttributes } from "../../kit/document.ts";
 import { add } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
+import { messageText } from "../../kit/message-text.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import { KEPT_BYTES } from "../../kit/long-json.ts";
@@ -150,7 +151,7 @@ class Entry {
     if (room < to - from) this.#isCut = true;
     if (room <= 0 && to > from) return;
     this.#kept_bytes += room;
-    const value = this.#body.toString("utf8", from, from + room);
+    const value = messageText(this.#body.subarray(from, from + room), room < to - from);
     if (ADDRESS_FIELDS.has(name)) this.#addressFields.set(name, value);
     else if (name === "MESSAGE" && this.#message === undefined && this.#choice.text.length === 0) this.#message = value;
     else add(this.#attributes, name, value);
