@@ -4,7 +4,9 @@ import { isObject } from "./json.ts";
 import { timeInFormat, timeOfText, USUAL_TIMES, withFraction } from "./time-forms.ts";
 import type { ProducerTime, TimeReading } from "./time-forms.ts";
 
-const NUMERAL = /^-?\d{1,19}(?:\.\d{1,9})?$/;
+const NUMERAL = /^-?\d{1,19}(?:[.,]\d{1,9})?$/;
+/** Time of .NET, and of this service's own lists, in milliseconds. */
+const JSON_DATE = /^\/Date\((\d{9,16})(?:[+-]\d{4})?\)\/$/;
 /** Numbers of JSON that loggers write as text. */
 const EXPONENT = /^\d(?:\.\d{1,17})?e\+?\d{1,2}$/i;
 /** Dates without separators: years to minutes, seconds, or milliseconds. */
@@ -37,7 +39,9 @@ function timeOfString(value: string, reading: TimeReading): ProducerTime | null 
   if (usual !== null) return usual;
   const text = value.trim();
   if (NUMERAL.test(text)) return timeOfNumber(text, reading);
-  if (EXPONENT.test(text)) return timeOfNumber(numeral(Number(text)), reading);
+  if (EXPONENT.test(text)) return timeOf(Number(text), reading);
+  const [, ms] = JSON_DATE.exec(text) ?? [];
+  if (ms !== undefined) return withinDates({ ms: Number(ms), ns: 0 });
   return timeInFormat(text, reading) ?? timeOfWritten(text, reading);
 }
 
@@ -126,7 +130,7 @@ function timeOfNumber(text: string, reading: TimeReading): ProducerTime | null {
 }
 
 function timeOfNumeral(text: string): ProducerTime | null {
-  const [whole = "", fraction = ""] = text.split(".");
+  const [whole = "", fraction = ""] = text.split(/[.,]/);
   if (Number(whole) < SMALLEST) return null;
   // By digits: a double does not tell 10^17 from the number before it.
   const digits = whole.replace(/^0+/, "");
