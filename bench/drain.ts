@@ -1,6 +1,6 @@
 import { interleaved } from "./frame.ts";
 import type { Bench, Benchmark, Variant } from "./frame.ts";
-import { patternOf } from "../src/events/pattern.ts";
+import { textPattern } from "../src/events/pattern.ts";
 import { appendBacklog, createBacklog, prepareCatalog } from "./support/backlog.ts";
 import type { Backlog } from "./support/backlog.ts";
 import { createBareWriter } from "./support/bare-write.ts";
@@ -107,7 +107,7 @@ async function compare({ world, report, quick }: Bench, shape: Shape, all: numbe
 function costOfPatterns_us(events: Backlog["events"]): number {
   const start_ms = performance.now();
   let length = 0;
-  for (const { text } of events) length += patternOf(text).length;
+  for (const { text } of events) length += textPattern(text).length;
   const took_ms = performance.now() - start_ms;
   if (length === 0) throw new Error("no text has a pattern");
   return (1_000 * took_ms) / events.length;

@@ -6,7 +6,7 @@ import type { Store } from "../src/store/store.ts";
 import { yieldToRequests } from "../src/scheduling/cooperative.ts";
 import { deadLetter } from "./deadletters/append.ts";
 import type { Failure, StageName } from "./deadletters/codec.ts";
-import { chunksOf } from "./decode/chunks.ts";
+import { intoChunks } from "./decode/chunks.ts";
 import type { Chunk } from "./decode/chunks.ts";
 import { carryOutDeletions } from "./delete/delete.ts";
 import type { Locate } from "./enrich/enrich.ts";
@@ -172,7 +172,7 @@ async function handle(batch: Batch, context: Context): Promise<void> {
 async function processBatch(batch: Batch, retryPolicy: RetryPolicy, context: Context): Promise<void> {
   const end = batch.records.at(-1)!.position;
   let isPositionCommitted = false;
-  const chunks = chunksOf(batch.records, context);
+  const chunks = intoChunks(batch.records, context);
   await using inFlight = new InFlightWrites(context.concurrencyLimit, retryPolicy.signal);
   for (let isLast = false; !isLast;) {
     await inFlight.waitForRoom();

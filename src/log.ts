@@ -52,7 +52,7 @@ function escapeRest(line: string): string {
 }
 
 /** Returns the secrets in an operator's settings. */
-export function secretsOf({ admin, log, engines, mail, listeners }: Settings): string[] {
+export function secretSettings({ admin, log, engines, mail, listeners }: Settings): string[] {
   const shared = Object.values(listeners).flatMap((sockets) => sockets.flatMap(({ routes }) => routes));
   const cluster =
     engines.kind === "cluster" ? [engines.kafka.sasl?.password, ...authOf(engines.elasticsearch.auth)] : [];

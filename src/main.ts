@@ -18,7 +18,7 @@ import type { Engines, Ports } from "./engines/engines.ts";
 import { LoggiaError, StartError } from "./errors.ts";
 import { createIdSource } from "./events/id.ts";
 import type { FirstStart } from "./bootstrap.ts";
-import { quotaOwnerOf } from "./ratelimit/quota-owner.ts";
+import { quotaOwner } from "./ratelimit/quota-owner.ts";
 import { createOriginCheck } from "./auth/requests/origin-check.ts";
 import { reportEvictions } from "./http/limits/eviction-report.ts";
 import { closeGracefully, LISTENERS, listenOn } from "./http/listen.ts";
@@ -355,7 +355,7 @@ async function startPost(
   const posting = await openPosting({ watermarks, clock, from, log }, closing);
   const coalescer = createWriteCoalescer({
     bus: appends,
-    quotaOwnerOf: (log) => quotaOwnerOf(catalog, log),
+    quotaOwnerOf: (log) => quotaOwner(catalog, log),
     ids: createIdSource({ now: posting.now, host: clock.host }),
     ...postTimes,
     maxQueuedEvents: POST_MAX_WAITING_EVENTS,

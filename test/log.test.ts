@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { createLog, secretsOf } from "../src/log.ts";
+import { createLog, secretSettings } from "../src/log.ts";
 import { readSettings } from "../src/settings.ts";
 
 /** A log that keeps its lines. */
@@ -62,7 +62,7 @@ test("lists the secrets in settings", (t) => {
     KAFKA_PASSWORD: "password of kafka",
     ELASTICSEARCH_API_KEY: "key of elasticsearch",
   });
-  t.deepEqual(secretsOf(settings).toSorted(), [
+  t.deepEqual(secretSettings(settings).toSorted(), [
     "key of elasticsearch",
     "key of the shop",
     "password of ann",

@@ -2,7 +2,7 @@ import { encodeAttributes } from "../../src/events/attributes.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 
 export const LOG: LogKey = parseLogKey("bench")!;
 export const API_KEY = "key-of-the-benchmarks";
@@ -97,7 +97,7 @@ export function* storedEvents(count: number, shape: Shape = "plain"): Generator<
       geo: null,
       data: null,
       attributes: shape === "attributes" ? attributesOf(i, randomOfAttributes) : null,
-      pattern: patternOf(text),
+      pattern: textPattern(text),
       class: null,
     };
   }

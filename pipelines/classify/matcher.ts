@@ -3,7 +3,7 @@ import { fold, wellFormed } from "../../src/events/text.ts";
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import { NO_VALUE, compileAutomaton } from "./automaton.ts";
 import type { Automaton, Pattern } from "./automaton.ts";
-import { createScan, foldedOf, setText } from "./scan.ts";
+import { createScan, foldedText, setText } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { endStepAfter, finish, forEachOf, groupInSteps, sortInSteps } from "./steps.ts";
 import type { Steps } from "./steps.ts";
@@ -163,7 +163,7 @@ const EMPTY_SIDE: Side = {
 
 /** Returns the rank of the only filter to search if it is below `bound` and matches, or `bound`. */
 function searchOne({ least, text, link }: TextFilters, bound: number): number {
-  const matches = (text === "" || foldedOf(TEXT).includes(text)) && (link === "" || foldedOf(LINK).includes(link));
+  const matches = (text === "" || foldedText(TEXT).includes(text)) && (link === "" || foldedText(LINK).includes(link));
   return matches ? least : bound;
 }
 
@@ -175,7 +175,7 @@ function searchGroup(automaton: Automaton, { texts, halves, links, leastPair }: 
   if (texts.least < best) best = searchSide(automaton, texts, TEXT, best, null);
   if (linkIds === null || linkIds.length === 0 || leastPair >= best) return best;
   const pairs = countPairs(links, linkIds);
-  if (pairs <= FEW) return searchPairs(links, linkIds, best, (half) => foldedOf(TEXT).includes(halves.halves[half]!));
+  if (pairs <= FEW) return searchPairs(links, linkIds, best, (half) => foldedText(TEXT).includes(halves.halves[half]!));
   const textIds: number[] = [];
   searchSide(automaton, halves, TEXT, best, textIds);
   return pairs <= countPairs(halves, textIds)
@@ -194,10 +194,10 @@ function findByName(byName: ReadonlyMap<string, Members>, name: string): Members
 /** Searches one field, with the parameters and result of {@link Automaton.search}. */
 function searchSide(automaton: Automaton, side: Side, text: Scan, bound: number, ids: number[] | null): number {
   let best = side.pass === null ? bound : side.pass.search(text, bound, ids);
-  if (side.few === null) return automaton.search(side.set, foldedOf(text), best, ids);
+  if (side.few === null) return automaton.search(side.set, foldedText(text), best, ids);
   for (const pattern of side.few) {
     const isNeeded = pattern.value < best || (ids !== null && pattern.id >= 0);
-    if (!isNeeded || !foldedOf(text).includes(pattern.text)) continue;
+    if (!isNeeded || !foldedText(text).includes(pattern.text)) continue;
     best = Math.min(best, pattern.value);
     if (pattern.id >= 0) ids?.push(pattern.id);
   }

@@ -45,7 +45,7 @@ export function setText(scan: Scan, text: string): void {
   scan.isAscii = false;
 }
 
-export function foldedOf(scan: Scan): string {
+export function foldedText(scan: Scan): string {
   return (scan.folded ??= scan.isAscii ? scan.text.toLowerCase() : fold(scan.text));
 }
 
@@ -56,5 +56,5 @@ export function encode(scan: Scan): void {
   if (text.length + MARGIN > scan.bytes.length) Object.assign(scan, allocate(2 * (text.length + MARGIN)));
   scan.length = text.length;
   scan.isAscii = scan.bytes.write(text, "utf8") === text.length;
-  if (!scan.isAscii) scan.length = scan.bytes.write(foldedOf(scan), "latin1");
+  if (!scan.isAscii) scan.length = scan.bytes.write(foldedText(scan), "latin1");
 }

@@ -1,7 +1,7 @@
 import { isAscii } from "../../src/events/ascii.ts";
 import { NO_VALUE } from "./automaton.ts";
 import type { Pattern } from "./automaton.ts";
-import { createScan, encode, foldedOf, setText } from "./scan.ts";
+import { createScan, encode, foldedText, setText } from "./scan.ts";
 import type { Scan } from "./scan.ts";
 import { endStepAfter, forEachOf } from "./steps.ts";
 import type { Steps } from "./steps.ts";
@@ -295,7 +295,8 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
 
   /** Returns whether the pattern of an entry occurs at `start` of a text. */
   function isPatternAt(entry: number, text: Scan, start: number): boolean {
-    if (!text.isAscii) return foldedOf(text).startsWith(patterns[entries.getInt32(entry + NUMBER, true)]!.text, start);
+    if (!text.isAscii)
+      return foldedText(text).startsWith(patterns[entries.getInt32(entry + NUMBER, true)]!.text, start);
     const size = entries.getUint16(entry + LENGTH, true);
     return (
       size > 0 && start >= 0 && start + size <= text.length && isSame(text.view, start, entries, entry + bytesAt, size)

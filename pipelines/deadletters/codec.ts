@@ -10,7 +10,7 @@ import type { BusRecord, NewRecord, Topic } from "../../src/bus/bus.ts";
  *      "key":"shop","part":1,"parts":1,"encoding":"utf8","content":"{\"v\":1,\"log\":\"shop\"}\n{oops"}
  *
  * `content` is a complete record: the first line of the original record and the line that failed,
- * or the whole record if its first line is malformed. Appending {@link recordOf} to `events`
+ * or the whole record if its first line is malformed. Appending {@link deadLetterRecord} to `events`
  * redrives a letter; as all writes are create-only, repeating that does no harm. Content too large
  * for one bus record is split into several letters that differ in `part` and `content` only.
  *
@@ -90,7 +90,7 @@ export function decodeLetter(value: Buffer): DeadLetter | null {
  * Returns the record to append to `events` to redrive a letter.
  * @param letters all parts of one failure, in any order
  */
-export function recordOf(letters: readonly [DeadLetter, ...DeadLetter[]]): NewRecord {
+export function deadLetterRecord(letters: readonly [DeadLetter, ...DeadLetter[]]): NewRecord {
   const parts = letters.toSorted((a, b) => a.part - b.part).map(({ content }) => content);
   return { key: letters[0].key, value: Buffer.concat(parts) };
 }

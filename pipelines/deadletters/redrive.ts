@@ -5,7 +5,7 @@ import { decodeRecord } from "../../src/events/record.ts";
 import { firstCharacters } from "../../src/events/text.ts";
 import type { DeadLetters, DeadLetterSummary, DeadLetterPage, Redriven } from "../../src/operations/operations.ts";
 import type { Store } from "../../src/store/store.ts";
-import { decodeLetter, recordOf } from "./codec.ts";
+import { decodeLetter, deadLetterRecord } from "./codec.ts";
 import type { DeadLetter } from "./codec.ts";
 import { decodeMark, encodeMark } from "./mark.ts";
 
@@ -135,7 +135,7 @@ async function redrive(
 
   for await (const { id, letters } of wholeLetters(bus)) {
     if (!isWanted(id)) continue;
-    const record = recordOf(letters);
+    const record = deadLetterRecord(letters);
     if (waiting.length >= BATCH.maxRecords || size_bytes + record.value.length > BATCH.maxBytes) await flush();
     waiting.push({ id, record });
     size_bytes += record.value.length;

@@ -38,7 +38,7 @@ export type ChunkOptions = {
  * records, and a record may hold any number of events. Malformed lines are failures of the chunk
  * that contains them.
  */
-export async function* chunksOf(
+export async function* intoChunks(
   records: readonly BusRecord[],
   { maxEvents, maxBytes, openLines = scanLines }: ChunkOptions,
 ): AsyncGenerator<Chunk, void> {

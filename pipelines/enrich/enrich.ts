@@ -1,6 +1,6 @@
 import type { Geo } from "../../src/events/event.ts";
 import { KEYWORD_FIELDS } from "../../src/events/keywords.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { wellFormed } from "../../src/events/text.ts";
 import type { MutableEvent, Transform } from "../stage.ts";
 
@@ -21,7 +21,7 @@ function enrich(event: MutableEvent, locate: Locate | null): void {
   if (!event.tags.every((tag) => tag.isWellFormed())) event.tags = event.tags.map(wellFormed);
   if (event.data !== null) event.data = wellFormed(event.data);
   event.geo = place(event.geo, locate);
-  event.pattern = patternOf(event.text);
+  event.pattern = textPattern(event.text);
 }
 
 function place(geo: Geo | null, locate: Locate | null): Geo | null {

@@ -16,7 +16,7 @@ type Verdict = "mail" | "limit" | "spent";
 
 const DAY_MS = 86_400_000;
 
-export function allowanceOf(user: UserId): Allowance {
+export function newAllowance(user: UserId): Allowance {
   return { v: 1, user, day: "", count: 0, told: false };
 }
 

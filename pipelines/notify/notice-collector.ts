@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Batch } from "../../src/bus/bus.ts";
 import { addNotices, readyAt, type Digest, type Timing } from "./digest.ts";
 import { decodeNotice, isStale, type Notice } from "./notice.ts";
-import { digestIdOf, type DigestId, type State } from "./state.ts";
+import { digestId, type DigestId, type State } from "./state.ts";
 
 /** Number of digests written concurrently. */
 const MAX_CONCURRENT_WRITES = 8;
@@ -79,7 +79,7 @@ function byDigest(notices: readonly Notice[]): Map<DigestId, Notice[]> {
   const groups = new Map<DigestId, Notice[]>();
   for (const notice of notices) {
     for (const user of notice.users) {
-      const id = digestIdOf({ user, log: notice.log, class: notice.class });
+      const id = digestId({ user, log: notice.log, class: notice.class });
       const group = groups.get(id);
       if (group === undefined) groups.set(id, [notice]);
       else group.push(notice);

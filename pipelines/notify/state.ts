@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { LogKey, UserId } from "../../src/events/event.ts";
-import { allowanceOf, type Allowance } from "./allowance.ts";
+import { newAllowance, type Allowance } from "./allowance.ts";
 import { emptyDigest, type Digest } from "./digest.ts";
 
 /**
@@ -39,7 +39,7 @@ export type State = {
 const DIGEST = "digest/";
 const CONFLICT_WAIT_MS = 50;
 
-export function digestIdOf({ user, log, class: classKey }: DigestKey): DigestId {
+export function digestId({ user, log, class: classKey }: DigestKey): DigestId {
   return `${DIGEST}${log}/${classKey}/${user}` as DigestId;
 }
 
@@ -69,7 +69,7 @@ export function createState(documents: StateDocuments): State {
       });
     },
     changeDigest: (id, make) => change(id, () => emptyDigest(keyOf(id)), make),
-    changeAllowance: (user, make) => change(`allowance/${user}`, () => allowanceOf(user), make),
+    changeAllowance: (user, make) => change(`allowance/${user}`, () => newAllowance(user), make),
   };
 }
 

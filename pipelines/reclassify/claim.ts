@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-import { reclassificationOf } from "../../src/operations/reclassification.ts";
+import { storedReclassification } from "../../src/operations/reclassification.ts";
 import type { OrderDocuments, OrderVersion, StoredReclassification } from "../../src/operations/reclassification.ts";
 
 type Guarded = Pick<OrderDocuments, "read" | "replace">;
@@ -136,7 +136,7 @@ export class Claim {
    */
   async #adopt(): Promise<void> {
     const document = await this.#documents.read(this.#record.log);
-    const now = document === null ? null : reclassificationOf(document.body);
+    const now = document === null ? null : storedReclassification(document.body);
     if (document === null || now?.holder !== this.#holder) {
       this.#isLost = true;
       throw new ClaimLost();

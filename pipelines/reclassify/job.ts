@@ -12,7 +12,7 @@ import type { Classifiable, Reclassified, Store } from "../../src/store/store.ts
 import { createClassifier } from "../classify/classify.ts";
 import { ClaimLost } from "./claim.ts";
 import type { Claim } from "./claim.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { fingerprintFilters } from "./fingerprint.ts";
 
 export type ReclassificationOptions = {
   readonly store: Pick<Store, "reclassify" | "list" | "refresh">;
@@ -200,7 +200,7 @@ class ReclassificationJob {
     await catalog.refresh();
     if (catalog.log(this.#key) === null) throw new LogDeleted();
     const filters = catalog.classFilters(this.#key);
-    if (this.#cached?.filters !== filters) this.#cached = { filters, fingerprint: await fingerprintOf(filters) };
+    if (this.#cached?.filters !== filters) this.#cached = { filters, fingerprint: await fingerprintFilters(filters) };
     return this.#cached.fingerprint;
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { createSerialQueue } from "../../src/scheduling/serial-queue.ts";
-import { isUnderWay, reclassificationOf } from "../../src/operations/reclassification.ts";
+import { isUnderWay, storedReclassification } from "../../src/operations/reclassification.ts";
 import type {
   OrderCursor,
   OrderDocuments,
@@ -50,7 +50,7 @@ export function startReclassifying(options: StartOptions): Reclassifier {
   async function poll(): Promise<void> {
     const changes = await documents.changes(cursor);
     for (const { id, version, body } of changes.documents) {
-      const record = reclassificationOf(body);
+      const record = storedReclassification(body);
       if (record === null || !isUnderWay(record)) seen.delete(id);
       else if (seen.get(id)?.version !== version) seen.set(id, { record, version, seen_ms: elapsed() });
     }

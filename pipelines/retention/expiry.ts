@@ -9,7 +9,7 @@ export function expiresBefore({ retentionDays }: Pick<Log, "retentionDays">, now
 }
 
 /** Returns the bounds of removal now. Logs unknown to the catalog keep all events. */
-export function expiryOf(logs: readonly Log[], now_ms: number): Expiry {
+export function retentionExpiry(logs: readonly Log[], now_ms: number): Expiry {
   const moments = logs.map((log) => [log.key, expiresBefore(log, now_ms)] as const);
   const before = new Map(moments.flatMap(([key, moment]) => (moment === null ? [] : [[key, moment] as const])));
   const isBounded = logs.length > 0 && before.size === logs.length;

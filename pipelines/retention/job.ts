@@ -5,7 +5,7 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { HOST_CLOCK } from "../../src/events/clock.ts";
 import type { RemovalClock } from "../../src/events/clock.ts";
 import type { Store } from "../../src/store/store.ts";
-import { expiryOf } from "./expiry.ts";
+import { retentionExpiry } from "./expiry.ts";
 
 export type RetentionOptions = {
   readonly store: Pick<Store, "deleteExpired">;
@@ -48,7 +48,7 @@ export function startRetention(options: RetentionOptions): Retention {
     await catalog.refresh();
     const now_ms = clock.now();
     if (!clock.mayRemove()) return 0;
-    return store.deleteExpired(expiryOf(catalog.logs(), now_ms), signal);
+    return store.deleteExpired(retentionExpiry(catalog.logs(), now_ms), signal);
   }
 
   async function run(): Promise<void> {

@@ -4,12 +4,12 @@ import { generateId } from "../auth/secrets.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Deletion } from "../events/deletion.ts";
 import type { LogKey, UserId } from "../events/event.ts";
-import { jsonOf } from "../http/formats.ts";
+import { jsonPayload } from "../http/formats.ts";
 import type { Reply } from "../http/route.ts";
 import { badParameter } from "../query/parameters.ts";
 import type { RecordSource } from "../query/plan.ts";
 import type { Store } from "../store/store.ts";
-import { eventIdOf } from "./context.ts";
+import { eventIdParameter } from "./context.ts";
 import type { ApiCall } from "./context.ts";
 import { defineRoute, unsupported } from "./define-route.ts";
 import { showsAttributes } from "./event-view.ts";
@@ -140,7 +140,7 @@ const OF_LOG = [
     async handle({ store }, call) {
       const { account, log } = call.access;
       const shape = { columns: null, attributes: showsAttributes(call.query) };
-      const id = eventIdOf(call);
+      const id = eventIdParameter(call);
       const row = id === null ? null : await store.find(alertsOf(account.id), log.key, id);
       if (row === null) throw alertNotFound(call);
       const annotations = await store.annotations([row.id]);
@@ -159,7 +159,7 @@ const OF_LOG = [
     errors: ["alert_not_found"],
     async handle({ store }, call) {
       const { account, log } = call.access;
-      const id = eventIdOf(call);
+      const id = eventIdParameter(call);
       const { seen } = await call.input();
       const isThere = id !== null && (await store.setAlertSeen({ user: account.id, log: log.key, id }, seen));
       if (!isThere) throw alertNotFound(call);
@@ -177,7 +177,7 @@ const OF_LOG = [
     errors: ["alert_not_found"],
     async handle({ store, deletions }, call) {
       const { account, log } = call.access;
-      const id = eventIdOf(call);
+      const id = eventIdParameter(call);
       const row = id === null ? null : await store.find(alertsOf(account.id), log.key, id);
       if (row === null) throw alertNotFound(call);
       await deletions.append([{ log: log.key, event: row.id, alertOf: account.id }]);
@@ -209,7 +209,7 @@ async function markAll(
   const count = asked.seen
     ? await store.markAlertsSeen({ ...whose, mark, until: asked.until })
     : await store.unmarkAlertsSeen({ ...whose, mark });
-  const body = { json: jsonOf({ mark, count }), xml: () => ({ root: "results", content: { mark, count } }) };
+  const body = { json: jsonPayload({ mark, count }), xml: () => ({ root: "results", content: { mark, count } }) };
   return { status: 200, body };
 }
 

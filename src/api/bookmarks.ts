@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { UserId } from "../events/event.ts";
 import type { RecordSource } from "../query/plan.ts";
-import { eventIdOf } from "./context.ts";
+import { eventIdParameter } from "./context.ts";
 import type { ApiCall } from "./context.ts";
 import { defineRoute } from "./define-route.ts";
 import { PLAIN, showsAttributes } from "./event-view.ts";
@@ -79,7 +79,7 @@ export const BOOKMARK_ROUTES = [
     async handle({ store }, call) {
       const { account, log } = call.access;
       const shape = { columns: null, attributes: showsAttributes(call.query) };
-      const id = eventIdOf(call);
+      const id = eventIdParameter(call);
       const row = id === null ? null : await store.find(bookmarksOf(account.id), log.key, id);
       if (row === null) throw bookmarkNotFound(call);
       const annotations = await store.annotations([row.id]);
@@ -97,7 +97,7 @@ export const BOOKMARK_ROUTES = [
     errors: ["bookmark_not_found"],
     async handle({ store }, call) {
       const { account, log } = call.access;
-      const id = eventIdOf(call);
+      const id = eventIdParameter(call);
       if (id === null || !(await store.deleteBookmark(account.id, log.key, id))) throw bookmarkNotFound(call);
       return NO_CONTENT;
     },

@@ -58,6 +58,6 @@ export type Context = {
 export type ApiCall = Call & { readonly caller: Caller; readonly memory: ResponseMemory };
 
 /** Returns the event id in the path, or null if it is malformed. */
-export function eventIdOf(call: Call): EventId | null {
+export function eventIdParameter(call: Call): EventId | null {
   return parseEventId(call.params["id"] ?? "");
 }

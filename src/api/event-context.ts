@@ -3,7 +3,7 @@ import { planFilters } from "../query/filters.ts";
 import { afterEvent } from "../query/keyset.ts";
 import { badParameter } from "../query/parameters.ts";
 import type { Condition } from "../query/plan.ts";
-import { eventIdOf } from "./context.ts";
+import { eventIdParameter } from "./context.ts";
 import type { Context } from "./context.ts";
 import { defineRoute } from "./define-route.ts";
 import { showsAttributes } from "./event-view.ts";
@@ -31,7 +31,7 @@ export const EVENT_CONTEXT_ROUTE = defineRoute({
   async handle(context, call) {
     const { store } = context;
     const { key } = call.access;
-    const id = eventIdOf(call);
+    const id = eventIdParameter(call);
     const shape = { columns: null, attributes: showsAttributes(call.query) };
     const before = readCount("before", call.query.get("before"));
     const after = readCount("after", call.query.get("after"));

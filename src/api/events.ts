@@ -1,6 +1,6 @@
 import { LoggiaError } from "../errors.ts";
 import { asksForHtml } from "../http/formats.ts";
-import { eventIdOf } from "./context.ts";
+import { eventIdParameter } from "./context.ts";
 import type { ApiCall } from "./context.ts";
 import { defineRoute, unsupported } from "./define-route.ts";
 import { showsAttributes } from "./event-view.ts";
@@ -49,7 +49,7 @@ export const EVENT_ROUTES = [
     errors: ["event_not_found"],
     async handle({ store }, call) {
       const shape = { columns: null, attributes: showsAttributes(call.query) };
-      const id = eventIdOf(call);
+      const id = eventIdParameter(call);
       const row = id === null ? null : await store.find({ kind: "events" }, call.access.key, id);
       if (row === null) throw eventNotFound(call);
       const annotations = await store.annotations([row.id]);
@@ -67,7 +67,7 @@ export const EVENT_ROUTES = [
     answers: { 200: { what: "The data", schema: EventData } },
     errors: ["event_not_found", "unsupported"],
     async handle({ store }, call) {
-      const id = eventIdOf(call);
+      const id = eventIdParameter(call);
       const data = id === null ? undefined : await store.data(call.access.key, id);
       if (data === undefined) throw eventNotFound(call);
       return asksForHtml(call.query) ? showHtmlData(data) : { status: 200, body: showData(data) };
@@ -84,7 +84,7 @@ export const EVENT_ROUTES = [
     errors: ["event_not_found"],
     async handle({ store, deletions }, call) {
       const { key } = call.access.log;
-      const id = eventIdOf(call);
+      const id = eventIdParameter(call);
       const row = id === null ? null : await store.find({ kind: "events" }, key, id);
       if (row === null) throw eventNotFound(call);
       await deletions.append([{ log: key, event: row.id, alertOf: null }]);

@@ -1,4 +1,4 @@
-import { jsonOf } from "../http/formats.ts";
+import { jsonPayload } from "../http/formats.ts";
 import type { Reply } from "../http/route.ts";
 import type { Answer } from "./endpoint.ts";
 
@@ -25,7 +25,7 @@ export function accepted(record: unknown): Reply {
 
 function jsonBody(record: unknown): NonNullable<Reply["body"]> {
   return {
-    json: jsonOf(record),
+    json: jsonPayload(record),
     xml: () => {
       throw new Error("the management API responds only in JSON");
     },

@@ -4,7 +4,7 @@ import type { Annotations } from "../store/store.ts";
 import { eventAsJson } from "./event-view.ts";
 import type { EventShape } from "./event-view.ts";
 import { eventRecords } from "./export/events.ts";
-import { writerOf } from "./export/formats.ts";
+import { recordWriter } from "./export/formats.ts";
 
 /** Output format of a tail. */
 export type TailFormat = {
@@ -25,7 +25,7 @@ export type TailFormat = {
  */
 export function tailFormat(name: "event-stream" | "ndjson", shape: EventShape): TailFormat {
   if (name === "ndjson") {
-    const { contentType, write } = writerOf("ndjson", eventRecords(shape));
+    const { contentType, write } = recordWriter("ndjson", eventRecords(shape));
     return {
       contentType,
       event: (row, annotations) => write({ row, annotations }),

@@ -1,6 +1,6 @@
 import type { ClassFilter, Log } from "../catalog/catalog.ts";
 import { LoggiaError } from "../errors.ts";
-import { jsonOf } from "../http/formats.ts";
+import { jsonPayload } from "../http/formats.ts";
 import type { Body } from "../http/formats.ts";
 import { Moment } from "../http/moment.ts";
 import type { Reply } from "../http/route.ts";
@@ -16,7 +16,7 @@ type Fields = { readonly [field: string]: XmlValue };
 /** Formats tracked users. @param columns in the order of {@link USER_FIELDS}; null: all */
 export function showUsers(rows: readonly TrackedUser[], columns: readonly UserField[] | null): Body {
   const records = rows.map((row) => userFields(row, columns));
-  return { json: jsonOf(records), xml: () => results({ user: records }) };
+  return { json: jsonPayload(records), xml: () => results({ user: records }) };
 }
 
 /** Returns the fields of a tracked user, in the order of {@link USER_FIELDS}. */
@@ -52,11 +52,11 @@ function withoutTrailingZeros(decimal: string): string {
 }
 
 export function showLog(log: Log): Body {
-  return { json: jsonOf(logFields(log)), xml: () => results({ log: logFields(log) }) };
+  return { json: jsonPayload(logFields(log)), xml: () => results({ log: logFields(log) }) };
 }
 
 export function showLogs(logs: readonly Log[]): Body {
-  return { json: jsonOf(logs.map(logFields)), xml: () => results({ log: logs.map(logFields) }) };
+  return { json: jsonPayload(logs.map(logFields)), xml: () => results({ log: logs.map(logFields) }) };
 }
 
 function logFields({ key, display }: Log): Fields {
@@ -64,7 +64,7 @@ function logFields({ key, display }: Log): Fields {
 }
 
 export function showClassFilter(filter: ClassFilter): Body {
-  return { json: jsonOf(filterFields(filter)), xml: () => results({ classFilter: filterFields(filter) }) };
+  return { json: jsonPayload(filterFields(filter)), xml: () => results({ classFilter: filterFields(filter) }) };
 }
 
 export function listClassFilters(filters: readonly ClassFilter[]): LongList {
@@ -87,7 +87,7 @@ export function filterFields(filter: ClassFilter): Fields {
 
 /** Formats the data of an event as posted; null if there is none. */
 export function showData(data: string | null): Body {
-  return { json: jsonOf(data), xml: () => ({ root: "data", content: data }) };
+  return { json: jsonPayload(data), xml: () => ({ root: "data", content: data }) };
 }
 
 const HTML_MARK = /^@html[ \t]*(?:\r\n|\n|\r)/;

@@ -18,7 +18,7 @@ const BACKOFF_FIRST_MS = 100;
 const BACKOFF_LAST_MS = 5000;
 
 /** Size of a record for limits in bytes. */
-export function sizeOf(record: NewRecord): number {
+export function recordBytes(record: NewRecord): number {
   return record.key.length + record.value.length;
 }
 

@@ -6,7 +6,7 @@ import { LoggiaError } from "../errors.ts";
 import type { UserId } from "../events/event.ts";
 import type { Catalog } from "./catalog.ts";
 import { withoutShare } from "./log-changes.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { AccountEntity, Entity } from "./model.ts";
 import type { PasswordHasher } from "../auth/passwords/password-hasher.ts";
 import { generateId } from "../auth/secrets.ts";
@@ -43,7 +43,7 @@ export function createAccounts(parts: {
       if (snapshot.account(email) !== null) throw taken(email);
       const password = await hasher.hash(given.password, requester);
       const id = generateId() as UserId;
-      await writer.write(idOf.account(email), (current): AccountEntity => {
+      await writer.write(documentId.account(email), (current): AccountEntity => {
         if (current !== null) throw taken(email);
         return { kind: "account", id, email, admin: given.admin, password };
       });
@@ -53,7 +53,7 @@ export function createAccounts(parts: {
       checkPassword(given);
       const { id } = await requireAccount(parts, email);
       const password = await hasher.hash(given, requester);
-      await writer.write(idOf.account(email), (current) => ({ ...expectAccount(current, email, id), password }));
+      await writer.write(documentId.account(email), (current) => ({ ...expectAccount(current, email, id), password }));
     },
     passwordMark(id) {
       const account = snapshot.accountById(id);
@@ -62,7 +62,7 @@ export function createAccounts(parts: {
     },
     async makeAdmin(email) {
       const { id } = await requireAccount(parts, email);
-      await writer.write(idOf.account(email), (current) => {
+      await writer.write(documentId.account(email), (current) => {
         const account = expectAccount(current, email, id);
         return account.admin ? account : { ...account, admin: true };
       });
@@ -74,21 +74,21 @@ export function createAccounts(parts: {
       const logs = snapshot.logsOf(id).map((log) => log.key);
       // Check all logs before changing the first. Each is checked again when it is written, as
       // another process may change it meanwhile.
-      for (const key of logs) withoutShare(snapshot, snapshot.entry(idOf.log(key))?.entity ?? null, key, id);
+      for (const key of logs) withoutShare(snapshot, snapshot.entry(documentId.log(key))?.entity ?? null, key, id);
       for (const key of logs) {
-        await writer.write(idOf.log(key), (current) => withoutShare(snapshot, current, key, id));
+        await writer.write(documentId.log(key), (current) => withoutShare(snapshot, current, key, id));
       }
-      await writer.write(idOf.account(email), (current) => {
+      await writer.write(documentId.account(email), (current) => {
         expectAccount(current, email, id);
         return null;
       });
       for (const options of snapshot.optionsOfUser(id)) {
-        await writer.write(idOf.options(id, options.log, options.class), () => null);
+        await writer.write(documentId.options(id, options.log, options.class), () => null);
       }
       for (const { log } of snapshot.savedQueriesOfUser(id)) {
-        await writer.write(idOf.savedQueries(id, log), () => null);
+        await writer.write(documentId.savedQueries(id, log), () => null);
       }
-      await writer.write(idOf.sessions(id), () => null);
+      await writer.write(documentId.sessions(id), () => null);
     },
   };
 }

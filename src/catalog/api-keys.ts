@@ -3,11 +3,11 @@ import type { Scope } from "../auth/principals.ts";
 import { LoggiaError } from "../errors.ts";
 import type { Catalog, NewApiKey } from "./catalog.ts";
 import { checkOneOf } from "./checks.ts";
-import { apiKeyOf } from "./indexes.ts";
+import { apiKeyFromEntity } from "./indexes.ts";
 import { findLog, withApiKey, withChangedApiKey } from "./log-changes.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { ApiKeyEntity } from "./model.ts";
-import { additionOf } from "./quotas.ts";
+import { quotaAddition } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
 import { generateApiKey, generateId, hashSecret } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -54,19 +54,19 @@ export function createApiKeys(parts: {
     async createApiKey(key, scope) {
       const { entity, issued } = await newApiKey(parts, scope);
       const { owner } = await findLog(parts, key);
-      await quotas.add(owner, [additionOf.apiKey(key, entity.id)], () =>
-        writer.write(idOf.log(key), (current) => withApiKey(current, key, entity)),
+      await quotas.add(owner, [quotaAddition.apiKey(key, entity.id)], () =>
+        writer.write(documentId.log(key), (current) => withApiKey(current, key, entity)),
       );
       return issued;
     },
     async setApiKeyDisabled(key, id, disabled) {
-      const log = await writer.write(idOf.log(key), (current) =>
+      const log = await writer.write(documentId.log(key), (current) =>
         withChangedApiKey(current, key, id, (found) => ({ ...found, disabled })),
       );
-      return apiKeyOf(log.apiKeys.find((apiKey) => apiKey.id === id)!);
+      return apiKeyFromEntity(log.apiKeys.find((apiKey) => apiKey.id === id)!);
     },
     async deleteApiKey(key, id) {
-      await writer.write(idOf.log(key), (current) => withChangedApiKey(current, key, id, () => null));
+      await writer.write(documentId.log(key), (current) => withChangedApiKey(current, key, id, () => null));
     },
   };
 }
@@ -102,5 +102,5 @@ export async function newApiKey(
       );
     }
   }
-  return { entity, issued: Object.freeze({ ...apiKeyOf(entity), secret }) };
+  return { entity, issued: Object.freeze({ ...apiKeyFromEntity(entity), secret }) };
 }

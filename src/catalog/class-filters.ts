@@ -3,9 +3,9 @@ import type { LogKey } from "../events/event.ts";
 import type { Catalog, ClassOptions } from "./catalog.ts";
 import { checkClassFilter, MAX_CLASS_FILTERS, parseClassKey } from "./checks.ts";
 import { findLog } from "./log-changes.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { ClassEntity, Entity, OptionsEntity } from "./model.ts";
-import { additionOf } from "./quotas.ts";
+import { quotaAddition } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
 import { generateId } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -51,15 +51,15 @@ export function createClassFilters(parts: {
         }
         return { kind: "class", log, birth, filter };
       };
-      const { filter: created } = await quotas.add(owner, [additionOf.classFilter(log, filter.key)], () =>
-        writer.write(idOf.class(log, filter.key), make),
+      const { filter: created } = await quotas.add(owner, [quotaAddition.classFilter(log, filter.key)], () =>
+        writer.write(documentId.class(log, filter.key), make),
       );
       return created;
     },
     async updateClassFilter(log, key, given) {
       const name = requireClassKey(log, key);
       const filter = checkClassFilter({ ...given, key: name });
-      const updated = await writer.write(idOf.class(log, name), (current) => ({
+      const updated = await writer.write(documentId.class(log, name), (current) => ({
         ...expectClass(current, log, key),
         filter,
       }));
@@ -67,22 +67,24 @@ export function createClassFilters(parts: {
     },
     async deleteClassFilter(log, key) {
       const name = requireClassKey(log, key);
-      await writer.write(idOf.class(log, name), (current) => {
+      await writer.write(documentId.class(log, name), (current) => {
         expectClass(current, log, key);
         return null;
       });
       // The options already have no effect, as they belong to the removed filter.
       for (const { user, birth } of snapshot.optionsOfClass(log, name)) {
-        await writer.write(idOf.options(user, log, name), (current) => (isOptions(current, birth) ? null : current));
+        await writer.write(documentId.options(user, log, name), (current) =>
+          isOptions(current, birth) ? null : current,
+        );
       }
     },
     classOptions: (user, log, classKey) => snapshot.options(user, log, classKey.toLowerCase()),
     async setClassOptions(user, log, classKey, given) {
       const name = requireClassKey(log, classKey);
-      const { birth } = expectClass(await find(idOf.class(log, name)), log, classKey);
+      const { birth } = expectClass(await find(documentId.class(log, name)), log, classKey);
       const options = checkOptions(given);
       const none = !options.alert && !options.notify && !options.hide;
-      await writer.write(idOf.options(user, log, name), (): OptionsEntity | null =>
+      await writer.write(documentId.options(user, log, name), (): OptionsEntity | null =>
         none ? null : { kind: "options", user, log, class: name, birth, options },
       );
       return options;

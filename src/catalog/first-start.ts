@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Catalog } from "./catalog.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { Entity, FirstStartEntity } from "./model.ts";
 import { generateId } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -22,11 +22,11 @@ export function createFirstStart(parts: {
   const { snapshot, writer, refresh } = parts;
   const by = generateId();
   const release = (): Promise<unknown> =>
-    writer.write(idOf.firstStart(), (current) => (isClaim(current) && current.by === by ? null : current));
+    writer.write(documentId.firstStart(), (current) => (isClaim(current) && current.by === by ? null : current));
 
   return async (work, { takeOver_ms }) => {
     await refresh();
-    const found = snapshot.entry(idOf.firstStart())?.entity ?? null;
+    const found = snapshot.entry(documentId.firstStart())?.entity ?? null;
     if (found === null && snapshot.accounts().length > 0) return null;
     const isResumed = await claim(takeOver_ms);
     await refresh();
@@ -54,7 +54,7 @@ export function createFirstStart(parts: {
     let other: string | null = null;
     let since_ms = performance.now();
     for (;;) {
-      const claimed = await writer.write(idOf.firstStart(), (current): FirstStartEntity => {
+      const claimed = await writer.write(documentId.firstStart(), (current): FirstStartEntity => {
         if (!isClaim(current)) {
           other = null;
           return { kind: "first-start", by };

@@ -5,7 +5,7 @@ import { quote } from "../events/quote.ts";
 import type { Catalog, Hook, HookSettings, NewHook, ReceivingHook } from "./catalog.ts";
 import { checkHook, checkHookName, checkHookSecret, MAX_HOOKS } from "./hook-checks.ts";
 import { findLog } from "./log-changes.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { Entity, HookEntity, HooksEntity } from "./model.ts";
 import { generateHookSecret } from "../auth/secrets.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -25,7 +25,7 @@ export function createHooks(parts: {
   const { snapshot, writer, refreshThrottled } = parts;
 
   const write = async (log: LogKey, change: (hooks: readonly HookEntity[]) => readonly HookEntity[]): Promise<void> => {
-    await writer.write(idOf.hooks(log), (current): HooksEntity | null => {
+    await writer.write(documentId.hooks(log), (current): HooksEntity | null => {
       const before = hooksOf(current);
       const hooks = change(before);
       if (hooks === before) return current as HooksEntity | null;

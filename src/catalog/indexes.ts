@@ -3,7 +3,7 @@ import type { LogKey, UserId } from "../events/event.ts";
 import { fold } from "../events/text.ts";
 import type { Account, KeyGrant, Role } from "../auth/principals.ts";
 import type { ApiKey, ClassFilter, Log } from "./catalog.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type {
   AccountEntity,
   ApiKeyEntity,
@@ -176,14 +176,14 @@ export function createOptionsIndex() {
       removeWithin(byUser, entity.user, classId(entity));
     },
     ofClass: (log: LogKey, key: string): readonly OptionsEntity[] => [
-      ...(byClass.get(idOf.class(log, key))?.values() ?? []),
+      ...(byClass.get(documentId.class(log, key))?.values() ?? []),
     ],
     ofUser: (user: UserId): readonly OptionsEntity[] => [...(byUser.get(user)?.values() ?? [])],
   };
 }
 
 function classId(entity: OptionsEntity): string {
-  return idOf.class(entity.log, entity.class);
+  return documentId.class(entity.log, entity.class);
 }
 
 /** Index of saved queries by log and user. */
@@ -254,12 +254,12 @@ function viewOf(entity: LogEntity, exists: (user: UserId) => boolean): Log {
     retentionDays: entity.retentionDays,
     origins: Object.freeze([...(entity.origins ?? [])]),
     shares: Object.freeze(entity.shares.filter(({ user }) => exists(user)).map((share) => Object.freeze(share))),
-    apiKeys: Object.freeze(entity.apiKeys.map(apiKeyOf)),
+    apiKeys: Object.freeze(entity.apiKeys.map(apiKeyFromEntity)),
   });
 }
 
 /** The public part of an API key. */
-export function apiKeyOf({ id, scope, disabled, created }: ApiKeyEntity): ApiKey {
+export function apiKeyFromEntity({ id, scope, disabled, created }: ApiKeyEntity): ApiKey {
   return Object.freeze({ id, scope, disabled, created });
 }
 

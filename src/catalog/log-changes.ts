@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 import { MAX_API_KEYS, MAX_SHARES } from "./checks.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { ApiKeyEntity, Entity, LogEntity, ShareEntity } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -21,7 +21,7 @@ export async function findLog(
   { snapshot, refresh }: { snapshot: Snapshot; refresh: () => Promise<void> },
   key: LogKey,
 ): Promise<LogEntity> {
-  const id = idOf.log(key);
+  const id = documentId.log(key);
   if (!snapshot.entry(id)?.entity) await refresh();
   return expectLog(snapshot.entry(id)?.entity ?? null, key);
 }

@@ -8,9 +8,9 @@ import { newApiKey } from "./api-keys.ts";
 import type { Catalog, Log } from "./catalog.ts";
 import { checkDisplay, checkOneOf, checkOrigins, checkRetentionDays } from "./checks.ts";
 import { expectLog, findLog, withoutShare, withShare } from "./log-changes.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { LogEntity } from "./model.ts";
-import { additionOf } from "./quotas.ts";
+import { quotaAddition } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
@@ -50,10 +50,10 @@ export function createLogs(parts: {
         // If another user just created the log with the same secret, report the log as taken.
         throw snapshot.log(key) === null ? error : logExists(key);
       });
-      const additions = [additionOf.log(key), additionOf.apiKey(key, apiKey.id), additionOf.share(key, owner)];
+      const additions = [quotaAddition.log(key), quotaAddition.apiKey(key, apiKey.id), quotaAddition.share(key, owner)];
       const shares = [{ user: owner, role: "admin" as const }];
       await quotas.add(owner, additions, () =>
-        writer.write(idOf.log(key), (current): LogEntity => {
+        writer.write(documentId.log(key), (current): LogEntity => {
           if (current !== null) throw logExists(key);
           return { kind: "log", key, owner, display, retentionDays: null, shares, apiKeys: [apiKey] };
         }),
@@ -64,7 +64,7 @@ export function createLogs(parts: {
       if (change.display !== undefined) checkDisplay(change.display);
       if (change.retentionDays !== undefined) checkRetentionDays(change.retentionDays);
       const origins = change.origins === undefined ? undefined : checkOrigins(change.origins);
-      await writer.write(idOf.log(key), (current) => {
+      await writer.write(documentId.log(key), (current) => {
         const log = expectLog(current, key);
         const { display = log.display, retentionDays = log.retentionDays } = change;
         const isSame = display === log.display && retentionDays === log.retentionDays;
@@ -78,8 +78,8 @@ export function createLogs(parts: {
       checkOneOf("role", role, ["admin", "user"]);
       const { id } = await requireAccount(parts, email);
       const { owner } = await findLog(parts, key);
-      await quotas.add(owner, [additionOf.share(key, id)], () =>
-        writer.write(idOf.log(key), (current) => withShare(snapshot, current, key, { user: id, role })),
+      await quotas.add(owner, [quotaAddition.share(key, id)], () =>
+        writer.write(documentId.log(key), (current) => withShare(snapshot, current, key, { user: id, role })),
       );
     },
     async unshare(key, email) {
@@ -87,7 +87,7 @@ export function createLogs(parts: {
       const { id } = await requireAccount(parts, email).catch((error: unknown) => {
         throw error instanceof LoggiaError && error.code === "account_not_found" ? missing : error;
       });
-      await writer.write(idOf.log(key), (current) => {
+      await writer.write(documentId.log(key), (current) => {
         const log = expectLog(current, key);
         if (!log.shares.some(({ user }) => user === id)) throw missing;
         return withoutShare(snapshot, log, key, id);

@@ -140,7 +140,7 @@ export type FirstStartEntity = { readonly kind: "first-start"; readonly by: stri
  * Document ids. Keys contain no slash. An e-mail address comes last, with case folded and accents
  * normalized to NFC.
  */
-export const idOf = {
+export const documentId = {
   account: (email: string): string => `account/${foldEmail(email)}`,
   log: (key: LogKey): string => `log/${key}`,
   quota: (owner: UserId): string => `quota/${owner}`,

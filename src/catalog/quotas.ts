@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 import type { AccountLimits } from "./catalog.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { Addition, Entity, QuotaEntity, Reservation } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
@@ -35,7 +35,7 @@ const NAMES: Record<keyof AccountLimits, string> = {
   shares: "shares",
 };
 
-export const additionOf = {
+export const quotaAddition = {
   log: (key: LogKey): Addition => ({ kind: "logs", id: key }),
   apiKey: (log: LogKey, id: string): Addition => ({ kind: "apiKeys", id: `${log}/${id}` }),
   classFilter: (log: LogKey, key: string): Addition => ({ kind: "classFilters", id: `${log}/${key}` }),
@@ -72,7 +72,8 @@ export function createQuotas(parts: {
 
   const isLimited = (owner: UserId): boolean => snapshot.accountById(owner)?.admin !== true;
 
-  const readQuota = (owner: UserId): QuotaEntity => quotaOf(snapshot.entry(idOf.quota(owner))?.entity ?? null, owner);
+  const readQuota = (owner: UserId): QuotaEntity =>
+    quotaOf(snapshot.entry(documentId.quota(owner))?.entity ?? null, owner);
 
   /**
    * A reservation is dropped once the addition is visible, so the record alone does not show what
@@ -82,7 +83,7 @@ export function createQuotas(parts: {
    */
   const write = async (owner: UserId, change: (current: QuotaEntity) => QuotaEntity): Promise<void> => {
     const next = (current: Entity | null) => change(withoutFuture(quotaOf(current, owner), now()));
-    await writer.write(idOf.quota(owner), next, { readsOthers: true });
+    await writer.write(documentId.quota(owner), next, { readsOthers: true });
   };
 
   /** Stores capped times, so that they expire even if every request is refused. */

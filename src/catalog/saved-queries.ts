@@ -4,7 +4,7 @@ import { quote } from "../events/quote.ts";
 import { compareCodePoints, fold } from "../events/text.ts";
 import type { Catalog, OwnedQuery, SavedQuery } from "./catalog.ts";
 import { checkQueryName, MAX_SAVED_QUERIES } from "./checks.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { Entity, SavedQueriesEntity } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
@@ -40,7 +40,7 @@ export function createSavedQueries(parts: {
     user: UserId,
     change: (queries: readonly SavedQuery[]) => readonly SavedQuery[],
   ): Promise<SavedQueriesEntity | null> =>
-    writer.write(idOf.savedQueries(user, log), (current): SavedQueriesEntity | null => {
+    writer.write(documentId.savedQueries(user, log), (current): SavedQueriesEntity | null => {
       const queries = change(queriesOf(current));
       return queries.length === 0 ? null : { kind: "saved-queries", log, user, queries };
     });

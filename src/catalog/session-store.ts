@@ -1,6 +1,6 @@
 import type { SessionStore, StoredSession, StoredStartTicket } from "../auth/sessions/session-store.ts";
 import type { Catalog } from "./catalog.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type { Entity, SessionsEntity, StartTicketEntity } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
@@ -17,7 +17,7 @@ export function createSessionStore(parts: {
   refreshThrottled: () => Promise<void>;
 }): SessionStore {
   const { snapshot, writer, passwordMark, refresh, refreshThrottled } = parts;
-  const startTicketId = idOf.startTicket();
+  const startTicketId = documentId.startTicket();
   return {
     account: (user) => snapshot.accountById(user),
     passwordMark,
@@ -32,7 +32,7 @@ export function createSessionStore(parts: {
         if (isSame(sessions, stored)) return current as SessionsEntity | null;
         return sessions.length === 0 ? null : { kind: "sessions", user, sessions };
       };
-      await writer.write(idOf.sessions(user), next, { readsOthers: true });
+      await writer.write(documentId.sessions(user), next, { readsOthers: true });
     },
     startTicket: () => startTicketIn(snapshot.entry(startTicketId)?.entity ?? null),
     async changeStartTicket(change) {

@@ -12,7 +12,7 @@ import {
   createSavedQueryIndex,
   createSessionIndex,
 } from "./indexes.ts";
-import { idOf } from "./model.ts";
+import { documentId } from "./model.ts";
 import type {
   AccountEntity,
   Addition,
@@ -117,11 +117,11 @@ export function createSnapshot(): Snapshot {
   };
 
   const accountEntity = (email: string): AccountEntity | null => {
-    const entity = entries.get(idOf.account(email))?.entity;
+    const entity = entries.get(documentId.account(email))?.entity;
     return entity?.kind === "account" ? entity : null;
   };
   const optionsEntity = (user: UserId, log: LogKey, classKey: string): OptionsEntity | null => {
-    const entity = entries.get(idOf.options(user, log, classKey))?.entity;
+    const entity = entries.get(documentId.options(user, log, classKey))?.entity;
     return entity?.kind === "options" && classes.find(log, classKey)?.birth === entity.birth ? entity : null;
   };
 

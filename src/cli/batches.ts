@@ -6,7 +6,7 @@ export type BatchBounds = { readonly items: number; readonly size_bytes: number;
  * most one item is read ahead of the consumer. A late item does not delay those before it; if the
  * source fails, items read before are yielded first.
  */
-export async function* batchesOf<T>(
+export async function* intoBatches<T>(
   items: AsyncIterable<T>,
   sizeOf: (item: T) => number,
   bounds: BatchBounds,

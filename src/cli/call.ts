@@ -1,5 +1,5 @@
 import { parseBase } from "./addresses.ts";
-import { CommandError, createSender, messageOf, type Reply } from "./request.ts";
+import { CommandError, createSender, answerMessage, type Reply } from "./request.ts";
 import { printable, printableLines } from "./terminal.ts";
 
 export type ServiceOptions = {
@@ -21,7 +21,7 @@ export async function call(
   const base = parseBase("LOGGIA_API", options.api);
   const sender = createSender(1);
   const headers: Record<string, string> = {
-    ...authorizationOf(options),
+    ...authorizationHeader(options),
     Accept: "application/json",
   };
   let text = "";
@@ -43,7 +43,7 @@ export async function call(
 }
 
 /** @throws CommandError if the account is malformed */
-export function authorizationOf({ as }: Pick<ServiceOptions, "as">): { readonly Authorization: string } {
+export function authorizationHeader({ as }: Pick<ServiceOptions, "as">): { readonly Authorization: string } {
   if (!as.includes(":")) throw new CommandError("--as (or LOGGIA_AS) must be e-mail:password of an account");
   return { Authorization: `Basic ${Buffer.from(as).toString("base64")}` };
 }
@@ -51,7 +51,7 @@ export function authorizationOf({ as }: Pick<ServiceOptions, "as">): { readonly 
 function read(reply: Reply, method: string, path: string): unknown {
   if (reply.status >= 400 || reply.status < 200) {
     throw new CommandError(
-      `${method} ${path} was refused with ${reply.status}: ${printableLines(messageOf(reply.body))}`,
+      `${method} ${path} was refused with ${reply.status}: ${printableLines(answerMessage(reply.body))}`,
     );
   }
   if (reply.hint !== null) process.stderr.write(`loggia: hint from the service: ${printable(reply.hint)}\n`);

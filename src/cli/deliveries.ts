@@ -1,4 +1,4 @@
-import { type GivenUp, itemsOf, postBatch, type Posting } from "./post-batch.ts";
+import { type GivenUp, readBatchItems, postBatch, type Posting } from "./post-batch.ts";
 import { CommandError } from "./request.ts";
 import type { Item } from "./ship/item.ts";
 import type { PendingBatch, ShipState } from "./ship/state.ts";
@@ -48,7 +48,7 @@ export class Deliveries {
       return;
     }
     for (const batch of state.pending())
-      counts.kept += (this.#givenUp.get(batch.key)?.unsent ?? (await itemsOf(batch))).length;
+      counts.kept += (this.#givenUp.get(batch.key)?.unsent ?? (await readBatchItems(batch))).length;
     if (counts.kept === 0) return;
     const lines = counts.kept === 1 ? "1 line is" : `${counts.kept} lines are`;
     note(

@@ -77,7 +77,7 @@ export async function postBatch(
 async function postHalves(batch: readonly Item[], { key }: PendingBatch, posting: Posting): Promise<GivenUp | null> {
   const middle = Math.ceil(batch.length / 2);
   for (const [n, half] of [batch.slice(0, middle), batch.slice(middle)].entries()) {
-    const givenUp = await postBatch(half, { key: `${key}.${n}`, ...(await bodyOf(half)) }, posting);
+    const givenUp = await postBatch(half, { key: `${key}.${n}`, ...(await encodeBatchBody(half)) }, posting);
     if (givenUp !== null) return { ...givenUp, unsent: [...givenUp.unsent, ...(n === 0 ? batch.slice(middle) : [])] };
   }
   return null;
@@ -116,7 +116,7 @@ async function outcomeOf(
 type Message = { readonly method: "POST"; readonly headers: Record<string, string>; readonly body: Buffer };
 
 /** Encodes a batch as a request body, compressed if that makes it smaller. */
-export async function bodyOf(batch: readonly Item[]): Promise<{ body: Buffer; isZipped: boolean }> {
+export async function encodeBatchBody(batch: readonly Item[]): Promise<{ body: Buffer; isZipped: boolean }> {
   const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
   const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });
   // The service rejects higher compression ratios.
@@ -125,7 +125,7 @@ export async function bodyOf(batch: readonly Item[]): Promise<{ body: Buffer; is
 }
 
 /** Decodes the lines of a stored body, as they were sent. */
-export async function itemsOf({ body, isZipped }: PendingBatch): Promise<Item[]> {
+export async function readBatchItems({ body, isZipped }: PendingBatch): Promise<Item[]> {
   const plain = isZipped ? await unzip(body) : body;
   return plain
     .toString("utf8")

@@ -55,7 +55,9 @@ export async function runQuery(options: ServiceOptions, { log, text, saved, tz }
   )) as Fields[];
   if (value.length === 0) return { value, text: "nothing found" };
   if (isGrouped(value)) return { value, text: chart(value) };
-  const colors = value.some((record) => typeof record["class"] === "string") ? await colorsOf(options, log) : new Map();
+  const colors = value.some((record) => typeof record["class"] === "string")
+    ? await readClassColors(options, log)
+    : new Map();
   const paint = (line: string, index: number): string => painter(colors.get(value[index - 1]?.["class"]))(line);
   return { value, text: recordTable(value), paint };
 }
@@ -81,7 +83,7 @@ export async function removeSaved(options: ServiceOptions, log: string, name: st
 }
 
 /** Returns the CSS colour of each class of a log. */
-export async function colorsOf(options: ServiceOptions, log: string): Promise<Map<unknown, string>> {
+export async function readClassColors(options: ServiceOptions, log: string): Promise<Map<unknown, string>> {
   const path = `/1/logs/${encodeURIComponent(log)}/classFilters`;
   const filters = (await call(options, "GET", path)) as { readonly key: string; readonly color: string }[];
   return new Map(filters.map(({ key, color }) => [key, color]));

@@ -101,7 +101,7 @@ export class CommandError extends Error {
 }
 
 /** Returns the message of an error response, or the start of its body. */
-export function messageOf(body: string): string {
+export function answerMessage(body: string): string {
   try {
     const { error } = JSON.parse(body) as { error?: { message?: string } };
     return error?.message ?? body.slice(0, 200);

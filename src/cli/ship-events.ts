@@ -13,7 +13,7 @@ import { AT_ONCE_BYTES } from "../ingest/kit/json.ts";
 import { eventsOfJson } from "../ingest/kit/line-events.ts";
 import type { Severity } from "../ingest/kit/severity.ts";
 import type { ProducerTime, TimeReading } from "../ingest/kit/time-forms.ts";
-import { timeOf } from "../ingest/kit/times.ts";
+import { readProducerTime } from "../ingest/kit/times.ts";
 import { CommandError } from "./request.ts";
 import type { TimeOptions } from "./ship-times.ts";
 
@@ -93,7 +93,7 @@ function eventsOfGroups(expression: RegExp, line: string, times: TimeReading | u
   const groups = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== ""));
   const { created, value, geo, text = line, tags = "", data } = Object.fromEntries(groups);
   const attributes: MutableAttributes = new Map([...groups].filter(([name]) => !FIELDS.has(name)));
-  const moment = created === undefined ? null : timeOf(created, times);
+  const moment = created === undefined ? null : readProducerTime(created, times);
   // A time before 1970 is no time of a log.
   const time = moment !== null && moment.ms >= 0 ? moment : null;
   if (created !== undefined && time === null) attributes.set("created", created);

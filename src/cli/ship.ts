@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 
 import { parseBase } from "./addresses.ts";
-import { batchesOf } from "./batches.ts";
+import { intoBatches } from "./batches.ts";
 import { Deliveries } from "./deliveries.ts";
 import { createOutage } from "./outage.ts";
-import { bodyOf, itemsOf } from "./post-batch.ts";
+import { encodeBatchBody, readBatchItems } from "./post-batch.ts";
 import { type ShipCounts, showProgress } from "./progress.ts";
 import { createSender } from "./request.ts";
 import { eventWriter, lineReader } from "./ship-events.ts";
@@ -95,9 +95,9 @@ export async function ship(
   try {
     for (const batch of state.pending()) {
       if (stopped.aborted) break;
-      await deliveries.add(await itemsOf(batch), () => batch);
+      await deliveries.add(await readBatchItems(batch), () => batch);
     }
-    const pieces = stopped.aborted ? [] : batchesOf(readPieces(files, options, source), sizeOf, bounds, countOf);
+    const pieces = stopped.aborted ? [] : intoBatches(readPieces(files, options, source), sizeOf, bounds, countOf);
     for await (const batch of pieces) {
       await deliveries.untilFewerThan(options.inFlight);
       if (stop.signal.aborted) break;
@@ -105,7 +105,7 @@ export async function ship(
       const positions = batch.flatMap(({ position }) => (position === null ? [] : [position]));
       if (items.length === 0) state.storePositions(latestOf(positions));
       else {
-        const { body, isZipped } = await bodyOf(items);
+        const { body, isZipped } = await encodeBatchBody(items);
         void deliveries.add(items, () => state.storeBatch(body, isZipped, latestOf(positions)));
         if (items.length === bounds.items) bounds.items = Math.min(bounds.items * 2, MOST_ITEMS);
       }

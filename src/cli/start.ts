@@ -5,7 +5,7 @@ import { type Logger, pino } from "pino";
 
 import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
-import { createLog, secretsOf } from "../log.ts";
+import { createLog, secretSettings } from "../log.ts";
 import { type Loggia, startLoggia } from "../main.ts";
 import { readSettings, type Settings } from "../settings.ts";
 import type { StartOptions } from "../start/options.ts";
@@ -34,7 +34,7 @@ export async function start(environment: NodeJS.ProcessEnv, options: StartOption
   let log = createLog({ level: "info", secrets: [], destination });
   try {
     const settings = readSettings(environment);
-    log = createLog({ level: settings.logLevel, secrets: secretsOf(settings), destination });
+    log = createLog({ level: settings.logLevel, secrets: secretSettings(settings), destination });
     await run(settings, log, options);
   } catch (error) {
     reportFailure(error, log);

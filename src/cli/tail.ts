@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { parseBase } from "./addresses.ts";
-import { authorizationOf, type ServiceOptions } from "./call.ts";
+import { authorizationHeader, type ServiceOptions } from "./call.ts";
 import { readMessages, type Message } from "./event-stream.ts";
 import { readMoment } from "./manage.ts";
 import { painter } from "./paint.ts";
-import { colorsOf, show } from "./queries.ts";
-import { CommandError, messageOf } from "./request.ts";
+import { readClassColors, show } from "./queries.ts";
+import { CommandError, answerMessage } from "./request.ts";
 import { printable, printableLines } from "./terminal.ts";
 
 export type TailOptions = ServiceOptions & {
@@ -65,7 +65,7 @@ function withIsoTime(record: Fields): Fields {
 /** Formats an event for people, in the colour of its class if the output is a terminal. */
 async function lineOf(options: TailOptions): Promise<(record: Fields) => string> {
   const isColored = process.stdout.isTTY && process.stdout.hasColors();
-  const colors = isColored ? await colorsOf(options, options.log) : new Map<unknown, string>();
+  const colors = isColored ? await readClassColors(options, options.log) : new Map<unknown, string>();
   return (record) => {
     if ("skipped" in record) return `(${show(record["skipped"])} events were skipped)`;
     const { created, source, text, ...rest } = record;
@@ -81,11 +81,11 @@ async function* read(options: TailOptions, last: string | null, signal: AbortSig
   );
   url.searchParams.set("last", String(options.last));
   if (options.query !== undefined) url.searchParams.set("query", options.query);
-  const headers: Record<string, string> = { ...authorizationOf(options), Accept: "text/event-stream" };
+  const headers: Record<string, string> = { ...authorizationHeader(options), Accept: "text/event-stream" };
   if (last !== null) headers["Last-Event-ID"] = last;
   const response = await fetch(url, { headers, signal });
   if (!response.ok) {
-    const message = printableLines(messageOf(await response.text()));
+    const message = printableLines(answerMessage(await response.text()));
     if (response.status < 500 && response.status !== 429) {
       throw new CommandError(`GET ${url.pathname} was refused with ${response.status}: ${message}`);
     }

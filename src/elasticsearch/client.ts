@@ -263,12 +263,15 @@ export function translateElasticsearchError(error: unknown): LoggiaError {
   if (status === 401) return unavailable(isAnonymous(error) ? "requires credentials (401)" : REFUSED_401);
   // Returned for an index that is being replaced and a disk past its flood stage: without the
   // product's name, and with a status that otherwise means something else.
-  if ((status === 403 || status === 429) && isBlocked(error)) return unavailable(`rejects writes: ${reasonOf(error)}`);
+  if ((status === 403 || status === 429) && isBlocked(error))
+    return unavailable(`rejects writes: ${elasticsearchReason(error)}`);
   if (status < 500 && error.headers?.["x-elastic-product"] === undefined) return unavailable(FOREIGN);
   if (status === 403) return unavailable("rejected the configured credentials (403)");
   if (status === 429) return unavailable("is overloaded (429)");
-  if (status === 408 || status >= 500) return unavailable(`returned ${status}: ${reasonOf(error)}`);
-  return new LoggiaError("internal_error", `${where} returned ${status}: ${reasonOf(error)}`, { cause: error });
+  if (status === 408 || status >= 500) return unavailable(`returned ${status}: ${elasticsearchReason(error)}`);
+  return new LoggiaError("internal_error", `${where} returned ${status}: ${elasticsearchReason(error)}`, {
+    cause: error,
+  });
 }
 
 /** Runs a request and translates its error. */
@@ -281,7 +284,7 @@ export async function translated<T>(request: () => Promise<T>): Promise<T> {
 }
 
 /** Returns the first reason in an error response that is more specific than "all shards failed". */
-export function reasonOf(error: InstanceType<typeof errors.ResponseError>): string {
+export function elasticsearchReason(error: InstanceType<typeof errors.ResponseError>): string {
   const cause = (error.body as { error?: ErrorCause } | undefined)?.error;
   if (cause === undefined || typeof cause !== "object") return error.message.replaceAll(/\s+/g, " ").slice(0, 200);
   const first = cause.root_cause?.[0] ?? cause;

@@ -7,7 +7,7 @@ import { createCatalog } from "../catalog/create.ts";
 import { openElasticsearchDocuments } from "../catalog/documents/elasticsearch.ts";
 import { createElasticsearchClient } from "../elasticsearch/client.ts";
 import { readClusterTime } from "../elasticsearch/time.ts";
-import { quotaOwnerOf } from "../ratelimit/quota-owner.ts";
+import { quotaOwner } from "../ratelimit/quota-owner.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
@@ -49,7 +49,7 @@ export async function openCluster(
       shards,
       replicas,
       beforeRemoval: marks.beforeRemoval,
-      ownerOf: (key) => quotaOwnerOf(catalog, key),
+      ownerOf: (key) => quotaOwner(catalog, key),
     }),
   );
   const bus = closing.use(await openKafkaBus({ ...kafka, namespace, log }));

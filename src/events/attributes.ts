@@ -189,11 +189,11 @@ export function textsOfAttribute(attributes: Attributes, name: string): string[]
 /** Returns a value as a number, for comparisons and aggregates, or null if it is none. */
 export function numberOfValue(value: AttributeValue): number | null {
   if (typeof value === "number") return value;
-  return typeof value === "string" ? numberOf(value) : null;
+  return typeof value === "string" ? parseNumber(value) : null;
 }
 
 /** Parses a number in the format of `value`: decimal, without exponent. Returns null otherwise. */
-export function numberOf(text: string): number | null {
+export function parseNumber(text: string): number | null {
   const trimmed = text.trim();
   const number = DECIMAL.test(trimmed) ? Number(trimmed) : Number.NaN;
   return Number.isFinite(number) ? number : null;

@@ -9,7 +9,7 @@
  * - runs of six or more hexadecimal digits that hold both a letter and a digit `<hex>`,
  * - decimal numbers, with sign and fraction, `<n>`.
  */
-export function patternOf(text: string): string {
+export function textPattern(text: string): string {
   return BEYOND_NUMBERS.test(text) ? new PatternScanner(text).pattern() : text.replace(NUMBER, "<n>");
 }
 

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
-import { jsonOf } from "./formats.ts";
+import { jsonPayload } from "./formats.ts";
 import type { Body } from "./formats.ts";
 
 /** An error as a response: status, body and headers. */
@@ -17,14 +17,14 @@ export type Failure = {
  * above are logged with their cause.
  */
 export function toFailure(error: unknown, log: Logger): Failure {
-  const shown = publicErrorOf(error);
+  const shown = publicError(error);
   if (shown !== error) log.error({ err: error }, "a request failed with an unexpected error");
   else if (shown.status >= 500) log.error({ err: error }, "a request failed");
   return describe(shown);
 }
 
 /** Returns what a client may learn of an error: of an internal one, that there was one. */
-export function publicErrorOf(error: unknown): LoggiaError {
+export function publicError(error: unknown): LoggiaError {
   if (error instanceof LoggiaError && error.code !== "internal_error") return error;
   return new LoggiaError("internal_error", "The service failed to answer; see its log for the reason");
 }
@@ -43,6 +43,6 @@ function describe(error: LoggiaError): Failure {
   return {
     status,
     headers,
-    body: { json: jsonOf({ error: record }), xml: () => ({ root: "error", content: record }) },
+    body: { json: jsonPayload({ error: record }), xml: () => ({ root: "error", content: record }) },
   };
 }

@@ -14,7 +14,7 @@ export type Format =
 export type Body = { readonly json: () => string; readonly xml: () => XmlDocument };
 
 /** Returns a function that renders a value as JSON. */
-export function jsonOf(value: unknown): Body["json"] {
+export function jsonPayload(value: unknown): Body["json"] {
   return () => JSON.stringify(value);
 }
 

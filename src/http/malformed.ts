@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 
 import { LoggiaError } from "../errors.ts";
 import { COMMON_HEADERS } from "./headers.ts";
-import { endAfter, isEnding, linger, pendingResponsesOf } from "./response-tracker.ts";
+import { endAfter, isEnding, linger, pendingResponses } from "./response-tracker.ts";
 
 /**
  * Answers input that never becomes a request in the format of all errors: bytes that are not HTTP,
@@ -18,7 +18,7 @@ export function answerMalformed(server: Server): void {
     // Node no longer handles errors of a connection passed to CONNECT; the client may disconnect
     // before the response.
     connection.on("error", () => connection.destroy());
-    const responses = pendingResponsesOf(connection);
+    const responses = pendingResponses(connection);
     const latest = responses.at(-1);
     // The response to an incomplete request; null if no request has begun.
     const own = latest?.req.complete === false ? latest : null;

@@ -23,13 +23,13 @@ export function trackResponses(server: Server): void {
 /**
  * Returns the responses of a connection that are not written yet, in the order of their requests.
  */
-export function pendingResponsesOf(connection: Duplex): readonly ServerResponse[] {
+export function pendingResponses(connection: Duplex): readonly ServerResponse[] {
   return [...(unanswered.get(connection) ?? [])];
 }
 
 /** Whether a complete request is in progress, whose response would be lost with the connection. */
 export function isAnswering(connection: Duplex): boolean {
-  return pendingResponsesOf(connection).some(({ req }) => req.complete);
+  return pendingResponses(connection).some(({ req }) => req.complete);
 }
 
 /** Whether further input on the connection must be ignored. */
@@ -77,5 +77,5 @@ export function linger(connection: Duplex): void {
 
 /** Whether a response belongs to the latest request of its connection. */
 export function isLatest(response: ServerResponse, socket: Socket): boolean {
-  return pendingResponsesOf(socket).at(-1) === response;
+  return pendingResponses(socket).at(-1) === response;
 }

@@ -26,7 +26,7 @@ const NEEDS: Readonly<Record<Role, readonly Need[]>> = {
 };
 
 /** Returns the needs of a listener that serves these roles. */
-export function needsOf(roles: Iterable<Role>): readonly Need[] {
+export function needsOfRoles(roles: Iterable<Role>): readonly Need[] {
   return [...new Set(Array.from(roles, (role) => NEEDS[role]).flat())];
 }
 

@@ -10,7 +10,7 @@ import { countOpen } from "./dead-letters.ts";
 import type { OpenLetters } from "./dead-letters.ts";
 import { createOpsEndpoints } from "./ops-endpoints.ts";
 import type { OpsEndpoints } from "./ops-endpoints.ts";
-import { createHealth, needsOf } from "./health.ts";
+import { createHealth, needsOfRoles } from "./health.ts";
 import type { Holds } from "./holds.ts";
 import { watchLag } from "./lag.ts";
 import { createMonitoringListener } from "./listener.ts";
@@ -74,9 +74,9 @@ export function createMonitoring({
     watchDeliveries: (fault) => (deliveries = fault),
     watchComparison: (fault) => (comparison = fault),
     opsEndpoints: (role) =>
-      createOpsEndpoints({ health, needed: needsOf([role]), metrics: separateMetrics ? null : metrics, log }),
+      createOpsEndpoints({ health, needed: needsOfRoles([role]), metrics: separateMetrics ? null : metrics, log }),
     listener: (options) =>
-      createMonitoringListener(createOpsEndpoints({ health, needed: needsOf(roles), metrics, log }), log, options),
+      createMonitoringListener(createOpsEndpoints({ health, needed: needsOfRoles(roles), metrics, log }), log, options),
     [Symbol.asyncDispose]: () => lag[Symbol.asyncDispose](),
   };
 }

@@ -7,13 +7,13 @@ import { LoggiaError } from "../errors.ts";
 import { UNEXPECTED_ERROR } from "../monitoring/appends.ts";
 import type { Holds } from "../monitoring/holds.ts";
 import type { Store, StorePart } from "../store/store.ts";
-import { faultsOf, newForeignParts } from "./faults.ts";
+import { engineFaults, newForeignParts } from "./faults.ts";
 import {
   type EngineName,
   ENGINES,
   type Marks,
   type MarksFile,
-  marksOf,
+  marksOfState,
   type PartitionState,
   type State,
 } from "./marks.ts";
@@ -161,11 +161,11 @@ class Watch {
     try {
       const before = await marks.read();
       const state = await this.#read(before);
-      const faults = faultsOf(state, before);
+      const faults = engineFaults(state, before);
       const pending = { ...faults, ...before?.pending };
       const isNew = state.lost.length > (before?.lost.length ?? 0) || newForeignParts(state, before).length > 0;
       if (faults.store !== undefined && isNew) pending.store = faults.store;
-      const now = { ...marksOf(state, before), pending };
+      const now = { ...marksOfState(state, before), pending };
       if (JSON.stringify(now) !== JSON.stringify(before)) await marks.write(now);
       this.#show(pending);
       this.#fault = null;

@@ -4,7 +4,7 @@ import type { Marks, EngineName, State } from "./marks.ts";
 const SHOWN = 5;
 
 /** Returns the mismatches and their reasons, by engine. */
-export function faultsOf(state: State, before: Marks | null): Partial<Record<EngineName, string>> {
+export function engineFaults(state: State, before: Marks | null): Partial<Record<EngineName, string>> {
   const faults: Partial<Record<EngineName, string>> = {};
   for (const { partition, first, end, acknowledged, covered } of state.partitions) {
     const ended = Math.max(before?.ends[partition] ?? 0, covered ?? 0, acknowledged);

@@ -63,7 +63,7 @@ export function createReclassifications(
     async order(log, from) {
       for (;;) {
         const found = await documents.read(log);
-        const current = found === null ? null : reclassificationOf(found.body);
+        const current = found === null ? null : storedReclassification(found.body);
         const ordered = current !== null && isUnderWay(current) ? again(current, from) : fresh(log, from, now());
         const written = found === null ? documents.create(log, ordered) : replace(documents, ordered, found.version);
         // A conflict means that its executor or another caller has just written: read again.
@@ -72,7 +72,7 @@ export function createReclassifications(
     },
     async last(log) {
       const found = await documents.read(log);
-      return found === null ? null : reclassificationOf(found.body);
+      return found === null ? null : storedReclassification(found.body);
     },
   };
 }
@@ -102,6 +102,6 @@ export function isUnderWay({ state }: Pick<Reclassification, "state">): boolean 
 }
 
 /** Casts a document written by this module; null if it was removed. */
-export function reclassificationOf(body: Body | null): StoredReclassification | null {
+export function storedReclassification(body: Body | null): StoredReclassification | null {
   return body as StoredReclassification | null;
 }

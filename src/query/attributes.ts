@@ -1,4 +1,4 @@
-import { numberOf } from "../events/attributes.ts";
+import { parseNumber } from "../events/attributes.ts";
 import { fold } from "../events/text.ts";
 import type { Condition } from "./plan.ts";
 
@@ -13,6 +13,6 @@ export function equalsAttribute<Field extends string>(field: Field, text: string
 
 /** Returns null for long integers such as ids, which as numbers would equal other ids. */
 function exactNumberOf(text: string): number | null {
-  const number = numberOf(text);
+  const number = parseNumber(text);
   return number !== null && Number.isInteger(number) && !Number.isSafeInteger(number) ? null : number;
 }

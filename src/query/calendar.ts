@@ -1,5 +1,5 @@
 import type { Period } from "./plan.ts";
-import { UTC, momentOf, offsetAt, stretchesOf } from "./zone.ts";
+import { UTC, momentFromLocal, offsetAt, offsetPeriods } from "./zone.ts";
 import type { Stretch, Zone } from "./zone.ts";
 
 /**
@@ -16,7 +16,7 @@ export const DAY_MS = 24 * HOUR_MS;
 export const MOMENT_LIMIT = 8.64e15;
 
 export function startOfDay(moment: number, zone: Zone): number {
-  return momentOf(zone, floorTo(DAY_MS, moment + offsetAt(zone, moment)));
+  return momentFromLocal(zone, floorTo(DAY_MS, moment + offsetAt(zone, moment)));
 }
 
 function floorTo(length_ms: number, local: number): number {
@@ -25,7 +25,7 @@ function floorTo(length_ms: number, local: number): number {
 
 /** Returns the same time of day `days` later (or earlier, if negative). */
 export function addDays(moment: number, days: number, zone: Zone): number {
-  return momentOf(zone, moment + offsetAt(zone, moment) + days * DAY_MS);
+  return momentFromLocal(zone, moment + offsetAt(zone, moment) + days * DAY_MS);
 }
 
 /**
@@ -37,7 +37,7 @@ export function addMonths(moment: number, months: number, zone: Zone): number {
   const day = date.getUTCDate();
   date.setUTCMonth(date.getUTCMonth() + months, 1);
   date.setUTCDate(Math.min(day, daysInMonth(date.getUTCFullYear(), date.getUTCMonth() + 1)));
-  return momentOf(zone, date.getTime());
+  return momentFromLocal(zone, date.getTime());
 }
 
 /** @param month from 1 */
@@ -57,7 +57,7 @@ export function civil(year: number, month: number, day: number): number {
 const FIRST_MONDAY_MS = -3 * DAY_MS;
 
 /** Returns the length of a period's groups on the clock, in milliseconds; null for months. */
-export function lengthOf({ unit, count }: Period): number | null {
+export function periodLength({ unit, count }: Period): number | null {
   switch (unit) {
     case "seconds":
       return count * SECOND_MS;
@@ -76,7 +76,7 @@ export function lengthOf({ unit, count }: Period): number | null {
 }
 
 /** Returns the local time from which a period's groups are counted. A group always begins there. */
-export function originOf({ unit }: Period): number {
+export function periodOrigin({ unit }: Period): number {
   return unit === "weeks" ? FIRST_MONDAY_MS : 0;
 }
 
@@ -89,8 +89,8 @@ export const REPEATED = 1;
  * an hour are never repeated.
  */
 export function stretchesOfPeriod(by: Period, from_ms?: number, to_ms?: number): Stretch[] {
-  const stretches = stretchesOf(by.zone, from_ms, to_ms);
-  const length_ms = lengthOf(by);
+  const stretches = offsetPeriods(by.zone, from_ms, to_ms);
+  const length_ms = periodLength(by);
   if (length_ms !== null && length_ms <= HOUR_MS) return stretches;
   return stretches.map((stretch) => ({ ...stretch, repeated: false }));
 }
@@ -110,8 +110,8 @@ export function keyOfPeriod(by: Period): (moment: number) => number {
 
 /** Returns a function from a local time to the local start of its group. */
 export function startOfPeriod(by: Period): (local: number) => number {
-  const length_ms = lengthOf(by);
-  const origin_ms = originOf(by);
+  const length_ms = periodLength(by);
+  const origin_ms = periodOrigin(by);
   return length_ms === null ? startOfMonth : (local) => floorTo(length_ms, local - origin_ms) + origin_ms;
 }
 
@@ -122,7 +122,7 @@ function startOfMonth(local: number): number {
 
 /** Returns the local start of the group after the one that starts at `local`. */
 function nextStart(by: Period, local: number): number {
-  const length_ms = lengthOf(by);
+  const length_ms = periodLength(by);
   return length_ms === null ? addMonths(local, 1, UTC) : local + length_ms;
 }
 
@@ -146,16 +146,16 @@ export function* keysOfPeriod(by: Period, from_ms: number, to_ms: number): Gener
 /** Returns the first moment of the group with a key. */
 export function momentOfKey({ zone }: Period, key: number): number {
   const local = floorTo(SECOND_MS, key);
-  if (local === key) return momentOf(zone, local);
+  if (local === key) return momentFromLocal(zone, local);
   const { from_ms, offset_ms } = repetitionOf(zone, local);
   return Math.max(from_ms, local - offset_ms);
 }
 
 /** Returns the length of the group with a key, in milliseconds. */
 export function lengthOfGroup(by: Period, key: number): number {
-  const length_ms = lengthOf(by);
+  const length_ms = periodLength(by);
   if (length_ms !== null && length_ms <= HOUR_MS) return length_ms;
-  return momentOf(by.zone, nextStart(by, key)) - momentOf(by.zone, key);
+  return momentFromLocal(by.zone, nextStart(by, key)) - momentFromLocal(by.zone, key);
 }
 
 /**
@@ -184,7 +184,7 @@ function repeatedOffset(zone: Zone, local: number): number {
 }
 
 function repetitionOf(zone: Zone, local: number): Stretch {
-  return stretchesOf(zone).find(
+  return offsetPeriods(zone).find(
     ({ from_ms, to_ms, offset_ms, repeated }) =>
       repeated && from_ms + offset_ms < local + HOUR_MS && to_ms + offset_ms > local,
   )!;

@@ -13,7 +13,7 @@ import type { AttributeField, ComparisonOp, Condition, SearchedField } from "./p
 import { checkExpression, matchCondition } from "./regex/regex.ts";
 import type { ExpressionSizes } from "./regex/regex.ts";
 import type { CompareOp, Expression, Literal, Name, Occurs, Span, StringLiteral } from "./syntax.ts";
-import { endOf, firstMoment, readWhen, spanOfOccurs } from "./when.ts";
+import { dayEnd, firstMoment, readWhen, spanOfOccurs } from "./when.ts";
 import type { Moment } from "./when.ts";
 import type { Zone } from "./zone.ts";
 
@@ -93,7 +93,7 @@ function planComparison<Field extends string>(
       return { kind: "number", field, op, value: numberOf(context, field, literal) };
     case "date": {
       const moment = momentOf(context, field, literal);
-      if (op === "=" && moment.kind === "day") return between(field, moment.start, endOf(moment, context));
+      if (op === "=" && moment.kind === "day") return between(field, moment.start, dayEnd(moment, context));
       return { kind: "number", field, op, value: firstMoment(moment) };
     }
   }

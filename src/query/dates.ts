@@ -1,5 +1,5 @@
 import { civil, daysInMonth } from "./calendar.ts";
-import { fixedZone, momentOf } from "./zone.ts";
+import { fixedZone, momentFromLocal } from "./zone.ts";
 import type { Zone } from "./zone.ts";
 
 /**
@@ -35,12 +35,12 @@ export function readDate(text: string, zone: Zone): WrittenDate {
   if (Number.isNaN(offset_min)) return fault(`there is no offset ${groups["zone"]}`);
   const written = offset_min === null ? zone : fixedZone(offset_min);
   const midnight = civil(year, month, day);
-  if (groups["hour"] === undefined) return { kind: "day", start: momentOf(written, midnight) };
+  if (groups["hour"] === undefined) return { kind: "day", start: momentFromLocal(written, midnight) };
   const [hour, minute, second] = [Number(groups["hour"]), Number(groups["minute"]), Number(groups["second"] ?? 0)];
   if (hour > 23 || minute > 59 || second > 59) return fault("times go from 00:00:00 to 23:59:59");
   const milliseconds = Number((groups["fraction"] ?? "").padEnd(3, "0").slice(0, 3));
   const time_ms = ((hour * 60 + minute) * 60 + second) * 1000 + milliseconds;
-  return { kind: "moment", at: momentOf(written, midnight + time_ms) };
+  return { kind: "moment", at: momentFromLocal(written, midnight + time_ms) };
 }
 
 /** Returns minutes east of UTC; NaN if the offset is out of range; null if none is given. */

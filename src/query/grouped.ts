@@ -1,6 +1,6 @@
 import { isAttribute } from "./plan.ts";
 import { EVENTS, canonical } from "./fields.ts";
-import { FUNCTIONS, percentOf } from "./parse-groups.ts";
+import { FUNCTIONS, parsePercent } from "./parse-groups.ts";
 import type { Name, Query, Term } from "./syntax.ts";
 
 /**
@@ -23,5 +23,5 @@ function isColumn({ text }: Name): boolean {
 /** Returns whether a name is a column of groups. */
 export function isAggregate({ text }: Name): boolean {
   const written = text.toUpperCase();
-  return written === "KEY" || FUNCTIONS.some((known) => known === written) || percentOf(written) !== null;
+  return written === "KEY" || FUNCTIONS.some((known) => known === written) || parsePercent(written) !== null;
 }

@@ -142,7 +142,7 @@ export function readTerm(cursor: TokenCursor, expected: string): Term {
   const name = readFunction(cursor, expected);
   if (!acceptSymbol(cursor, "(")) return { kind: "name", name };
   const called = name.text.toUpperCase();
-  const isKnown = FUNCTIONS.some((known) => known === called) || percentOf(called) !== null;
+  const isKnown = FUNCTIONS.some((known) => known === called) || parsePercent(called) !== null;
   if (!isKnown) {
     const hint = didYouMean(name.text, FUNCTIONS) ?? `Use ${oneOf([...FUNCTIONS, "P50 to P99.9"])}.`;
     throw queryFault(cursor.text, name.span, `there is no aggregate "${name.text}"`, hint);
@@ -192,7 +192,7 @@ function readFunction(cursor: TokenCursor, expected: string): Name {
 }
 
 /** Returns the percentage of `P95` or `MEDIAN`: 95, 50; null for other names. */
-export function percentOf(name: string): number | null {
+export function parsePercent(name: string): number | null {
   if (name === "MEDIAN") return 50;
   const percent = Number(/^P(\d{1,2}(?:\.\d{1,6})?)$/.exec(name)?.[1] ?? NaN);
   return percent > 0 && percent < 100 ? percent : null;

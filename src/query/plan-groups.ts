@@ -4,7 +4,7 @@ import type { Context } from "./conditions.ts";
 import { groupField } from "./event-fields.ts";
 import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, GROUP_FIELDS, canonical } from "./fields.ts";
-import { FUNCTIONS, percentOf } from "./parse-groups.ts";
+import { FUNCTIONS, parsePercent } from "./parse-groups.ts";
 import { AGGREGATE_FIELDS, MOST_AGGREGATES, isAttribute } from "./plan.ts";
 import type {
   Aggregate,
@@ -19,7 +19,7 @@ import type {
 import type { GroupColumn, Rate } from "./planned-query.ts";
 import { MINUTE_MS } from "./calendar.ts";
 import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
-import { endOf, firstMoment, readWhen } from "./when.ts";
+import { dayEnd, firstMoment, readWhen } from "./when.ts";
 
 /** Most combinations of bands, each of which is a query to Elasticsearch. */
 const MOST_COMBINED_BOUNDS = 10_000;
@@ -259,7 +259,7 @@ function numericAggregate(written: string, of: NumberSource): Aggregate | null {
     case "MAX":
       return { kind: written.toLowerCase() as "avg" | "sum" | "min" | "max", of };
     default: {
-      const percent = percentOf(written);
+      const percent = parsePercent(written);
       return percent === null ? null : { kind: "percentile", of, percent };
     }
   }
@@ -348,7 +348,7 @@ function planHavingComparison(
     kind: "and",
     conditions: [
       { kind: "compare", aggregate, op: ">=", value: moment.start },
-      { kind: "compare", aggregate, op: "<", value: endOf(moment, context) },
+      { kind: "compare", aggregate, op: "<", value: dayEnd(moment, context) },
     ],
   };
 }

@@ -232,7 +232,7 @@ export function isDataSearch(comparison: Comparison): comparison is DataSearch {
 }
 
 /** Returns the searches of data in the condition of a plan and in those of its counts. */
-export function dataSearchesOf(plan: ListPlan | GroupPlan): DataSearch[] {
+export function dataSearchesInPlan(plan: ListPlan | GroupPlan): DataSearch[] {
   const counted =
     plan.kind === "list"
       ? []

@@ -16,7 +16,7 @@ import { Terms, filledKey, isMisaligned, planColumns, planGroupings, planHaving 
 import { finalHaving, spanOfKey } from "./plan-groups.ts";
 import type { AfterStore, PlannedGroups, PlannedQuery } from "./planned-query.ts";
 import { noExpressions } from "./regex/regex.ts";
-import { timeRangeOf } from "./time-range.ts";
+import { conditionTimeRange } from "./time-range.ts";
 import type { Name, Query, Sort, Term } from "./syntax.ts";
 import type { Zone } from "./zone.ts";
 
@@ -130,7 +130,7 @@ function usesRates({ having, sort }: AfterStore, firstRate: number): boolean {
 
 /** Checks that rates have a length of time: that of a group, or a range with a start. */
 function checkLength(text: string, query: Query, by: readonly Grouping[], where: Condition): void {
-  if (by.some(({ kind }) => kind === "period") || timeRangeOf(where).from_ms > -Infinity) return;
+  if (by.some(({ kind }) => kind === "period") || conditionTimeRange(where).from_ms > -Infinity) return;
   const { columns, sort } = query.clauses;
   const terms = [...(columns ?? []).map(({ of }) => of), ...(sort === null ? [] : [sort.key])];
   const rate = terms.find((term) => term.kind === "rate");

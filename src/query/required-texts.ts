@@ -1,5 +1,5 @@
 import { fold } from "../events/text.ts";
-import { requirementOf, treeUnlessTooLarge } from "./requirements.ts";
+import { regexRequirement, treeUnlessTooLarge } from "./requirements.ts";
 import type { WeightedRequirement, SequenceReader, Requirement } from "./requirements.ts";
 
 /** The folded text contains this text. */
@@ -17,7 +17,7 @@ const MAX_LENGTH = 256;
  */
 export function requiredTexts(pattern: string, least: number): Requirement<RequiredText> | null {
   const tree = treeUnlessTooLarge(pattern);
-  return tree === null ? null : requirementOf<RequiredText>(tree, (push) => readTexts(push, least));
+  return tree === null ? null : regexRequirement<RequiredText>(tree, (push) => readTexts(push, least));
 }
 
 /** Reads runs of characters that are known except for case. */

@@ -46,7 +46,10 @@ const SELECTIVE_CHARACTERS = 5;
 type Budget = { alternatives: number };
 
 /** Returns a condition met by each text with a match of `tree`; null if none is worth checking. */
-export function requirementOf<Leaf>(tree: Tree, newSequenceReader: NewSequenceReader<Leaf>): Requirement<Leaf> | null {
+export function regexRequirement<Leaf>(
+  tree: Tree,
+  newSequenceReader: NewSequenceReader<Leaf>,
+): Requirement<Leaf> | null {
   return derive(tree, newSequenceReader, { alternatives: MAX_ALTERNATIVES }, 0);
 }
 

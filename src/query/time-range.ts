@@ -4,9 +4,9 @@ import type { Condition } from "./plan.ts";
  * Returns the span of `created` outside of which a condition matches no event, both ends inclusive,
  * in milliseconds since the Unix epoch. The span may be too wide, never too narrow.
  */
-export function timeBoundsOf(condition: Condition): readonly [from_ms: number, to_ms: number] {
+export function conditionTimeBounds(condition: Condition): readonly [from_ms: number, to_ms: number] {
   if (condition.kind === "and") {
-    const spans = condition.conditions.map(timeBoundsOf);
+    const spans = condition.conditions.map(conditionTimeBounds);
     return [Math.max(-Infinity, ...spans.map(([from]) => from)), Math.min(Infinity, ...spans.map(([, to]) => to))];
   }
   if (condition.kind !== "number" || condition.field !== "created") return [-Infinity, Infinity];
@@ -18,7 +18,7 @@ export function timeBoundsOf(condition: Condition): readonly [from_ms: number, t
  * Returns the range of `created` that the conjuncts of a condition define: from (inclusive) to
  * (exclusive), in whole milliseconds since the Unix epoch.
  */
-export function timeRangeOf(condition: Condition): { readonly from_ms: number; readonly to_ms: number } {
+export function conditionTimeRange(condition: Condition): { readonly from_ms: number; readonly to_ms: number } {
   const range = { from_ms: -Infinity, to_ms: Infinity };
   const narrow = (part: Condition): void => {
     if (part.kind === "and") part.conditions.forEach(narrow);

@@ -18,7 +18,7 @@ type OccursSpan = { readonly from: number; readonly to: number | null };
 export function spanOfOccurs(context: WhenContext, { from: first, to: last }: Occurs): OccursSpan {
   const from = readWhen(context, first);
   if (last !== null) return { from: firstMoment(from), to: firstMoment(readWhen(context, last)) };
-  return { from: firstMoment(from), to: from.kind === "day" ? endOf(from, context) : null };
+  return { from: firstMoment(from), to: from.kind === "day" ? dayEnd(from, context) : null };
 }
 
 export function readWhen(context: WhenContext, when: When): Moment {
@@ -63,7 +63,7 @@ export function stepFrom(moment: number, { unit, count }: Step, zone: Zone): num
 /**
  * Returns the first moment of the next day. Days on which the clock changes are longer or shorter.
  */
-export function endOf({ start }: Extract<Moment, { kind: "day" }>, { zone }: { readonly zone: Zone }): number {
+export function dayEnd({ start }: Extract<Moment, { kind: "day" }>, { zone }: { readonly zone: Zone }): number {
   return addDays(start, 1, zone);
 }
 

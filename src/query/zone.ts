@@ -120,7 +120,7 @@ const FURTHEST_MS = 26 * 60 * MINUTE_MS;
  * Returns the moment at which the clock shows the local time `local`. Of two such moments it is the
  * first; a skipped time is read with the offset before the change.
  */
-export function momentOf(zone: Zone, local: number): number {
+export function momentFromLocal(zone: Zone, local: number): number {
   const before_ms = offsetAt(zone, local - FURTHEST_MS);
   const offsets = [before_ms, offsetAt(zone, local + FURTHEST_MS)];
   const moments = offsets.map((offset_ms) => local - offset_ms);
@@ -129,7 +129,7 @@ export function momentOf(zone: Zone, local: number): number {
 }
 
 /** Returns the stretches of a zone that overlap the range from `from_ms` to `to_ms`. */
-export function stretchesOf(zone: Zone, from_ms = -Infinity, to_ms = Infinity): Stretch[] {
+export function offsetPeriods(zone: Zone, from_ms = -Infinity, to_ms = Infinity): Stretch[] {
   const stretches: Stretch[] = [];
   const add = (stretch: Stretch): void => {
     const { from_ms: start, to_ms: end } = stretch;

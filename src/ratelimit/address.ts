@@ -60,7 +60,7 @@ function createTrust(trusted: BlockList): (address: string | undefined) => boole
 const FORWARDING = ["x-forwarded-for", "forwarded", "via"] as const;
 
 /** Returns the forwarding headers of a request. */
-export function forwardingOf(headers: ReadonlyMap<string, string>): IncomingHttpHeaders {
+export function forwardingHeaders(headers: ReadonlyMap<string, string>): IncomingHttpHeaders {
   return Object.fromEntries(FORWARDING.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : [])));
 }
 
@@ -87,7 +87,7 @@ export function isFromLoopback({ socket, headers }: Sender): boolean {
  * site, which includes all of its 64-bit networks.
  * @param address as {@link AddressOf} returns it
  */
-export function guessNetworkOf(address: string): string {
+export function guessNetwork(address: string): string {
   const [, site] = /^((?:[^:]+:){3})[^:]+::\/64$/.exec(address) ?? [];
   return site === undefined ? address : `${site}:/48`;
 }
@@ -97,10 +97,10 @@ export function guessNetworkOf(address: string): string {
  * bits of an IPv6 site.
  * @param address as {@link AddressOf} returns it, or of a socket
  */
-export function memoryNetworkOf(address: string): string {
+export function memoryNetwork(address: string): string {
   const client = networkOf(plain(address));
   const [, network] = /^(\d+\.\d+\.\d+)\.\d+$/.exec(client) ?? [];
-  return network === undefined ? guessNetworkOf(client) : `${network}.0/24`;
+  return network === undefined ? guessNetwork(client) : `${network}.0/24`;
 }
 
 /** Removes the port that some proxies add: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

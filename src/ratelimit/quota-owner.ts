@@ -8,6 +8,6 @@ export type LogOwners = { ownerOf(log: LogKey): UserId | null };
  * then hold however many logs and API keys an account creates. A log that this process does not
  * know counts by itself.
  */
-export function quotaOwnerOf(logs: LogOwners, log: LogKey): string {
+export function quotaOwner(logs: LogOwners, log: LogKey): string {
   return logs.ownerOf(log) ?? `log ${log}`;
 }

@@ -7,7 +7,7 @@ import type { Listener } from "../http/listen.ts";
 import type { Settings } from "../settings.ts";
 import type { Transport } from "../settings/listeners.ts";
 import type { Address } from "../settings/values.ts";
-import { socketsOf } from "./listeners.ts";
+import { protocolSockets } from "./listeners.ts";
 
 /** An address at which this process is going to listen. */
 type Wanted = { readonly address: Address; readonly transport: Transport; readonly listener: Listener };
@@ -34,7 +34,7 @@ function wantedAddresses({ roles, api, post, listeners }: Settings): readonly Wa
   }
   if (!roles.has("post")) return wanted;
   wanted.push({ address: post, transport, listener: LISTENERS.post });
-  for (const { protocol, sockets } of socketsOf(listeners)) {
+  for (const { protocol, sockets } of protocolSockets(listeners)) {
     const listener = { name: protocol.title, setting: protocol.setting.name };
     wanted.push(...sockets.map((socket) => ({ address: socket, transport: socket.transport, listener })));
   }

@@ -45,7 +45,7 @@ const CLOSE_MS = 5_000;
 const CONNECTIONS = 1_000;
 
 /** Returns the connection limit of all listeners of these settings together. */
-export function connectionsOf({ listeners }: Settings): number {
+export function maxConnections({ listeners }: Settings): number {
   return CONNECTIONS * streamsOf(listeners);
 }
 
@@ -78,7 +78,7 @@ export async function startListeners(
     abandoned: ending.signal,
   };
   const opened: ListenerAddress[] = [];
-  for (const { name, protocol, sockets } of socketsOf(listeners)) {
+  for (const { name, protocol, sockets } of protocolSockets(listeners)) {
     for (const socket of sockets) {
       const listening = await protocol.listen(socket, context);
       closing.defer(() => closeWithTimeout(listening, ending));
@@ -100,7 +100,7 @@ async function closeWithTimeout(listening: { close(): Promise<void> }, ending: A
  * @throws StartError if one is missing
  */
 export function requireLogs(listeners: ListenerSettings, catalog: Pick<Catalog, "log">, coming?: LogKey): void {
-  for (const { protocol, sockets } of socketsOf(listeners)) {
+  for (const { protocol, sockets } of protocolSockets(listeners)) {
     const logs = sockets.flatMap(({ routes }) => routes.map(({ log }) => log));
     const missing = logs.find((log) => log !== null && log !== coming && catalog.log(log) === null);
     if (missing === undefined) continue;
@@ -117,7 +117,7 @@ type ProtocolSockets = {
 };
 
 /** Returns the sockets of all protocols. */
-export function socketsOf(listeners: ListenerSettings): readonly ProtocolSockets[] {
+export function protocolSockets(listeners: ListenerSettings): readonly ProtocolSockets[] {
   return PROTOCOLS.flatMap(({ name, sockets: protocol }) =>
     protocol === undefined ? [] : [{ name, protocol, sockets: listeners[name] ?? [] }],
   );

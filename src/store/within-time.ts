@@ -1,7 +1,7 @@
 import type { LoggiaError } from "../errors.ts";
-import { dataSearchesOf } from "../query/plan.ts";
+import { dataSearchesInPlan } from "../query/plan.ts";
 import type { GroupPlan, ListPlan } from "../query/plan.ts";
-import { timeRangeOf } from "../query/time-range.ts";
+import { conditionTimeRange } from "../query/time-range.ts";
 import { MAX_READ_EVENTS, tooWide } from "./too-wide.ts";
 
 /**
@@ -33,14 +33,14 @@ export async function runWithinTime<T>(
   try {
     return await run();
   } catch (error) {
-    if (!isTooSlow(error) || dataSearchesOf(plan).length === 0) throw error;
+    if (!isTooSlow(error) || dataSearchesInPlan(plan).length === 0) throw error;
     const extent = await extentOf();
     throw extent === null ? error : tooWideFor(plan, extent);
   }
 }
 
 function tooWideFor({ where }: ListPlan | GroupPlan, { count, first, last }: EventExtent): LoggiaError {
-  const asked = timeRangeOf(where);
+  const asked = conditionTimeRange(where);
   const from_ms = Math.max(asked.from_ms, first);
   const to_ms = Math.min(asked.to_ms, last + 1);
   const events = (count * (to_ms - from_ms)) / (last + 1 - first);

@@ -2,7 +2,7 @@ import type { Account } from "../../src/auth/principals.ts";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import type { Service } from "../support/service.ts";
 import { uniqueName } from "../support/temporary.ts";
 import { writeAlerts, writeEvents } from "../support/write-events.ts";
@@ -64,7 +64,7 @@ export async function createWorld({ ports: { catalog, store }, apiUrl, postUrl }
   const newEvent = async (): Promise<string> => {
     const { id, created } = nextId();
     const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null, attributes: null };
-    const made = { pattern: patternOf("one") };
+    const made = { pattern: textPattern("one") };
     const event: StoredEvent = { id, created, log, text: "one", data: "more", ...made, ...absent };
     const users: UserId[] = [foreign, user, admin, root].map((person) => person.id);
     const outcomes = [

@@ -2,7 +2,7 @@ import test from "ava";
 
 import type { Version } from "../../src/catalog/documents/documents.ts";
 import type { Entity } from "../../src/catalog/model.ts";
-import { idOf } from "../../src/catalog/model.ts";
+import { documentId } from "../../src/catalog/model.ts";
 import { createSnapshot } from "../../src/catalog/snapshot.ts";
 import type { UserId } from "../../src/events/event.ts";
 import { parseLogKey } from "../../src/events/event.ts";
@@ -37,11 +37,11 @@ function classOf(birth: string): Entity {
 test("options that outlived their class do not apply to a later class with its key", (t) => {
   // As left by a process that ends between removing a class and its options.
   const { snapshot, apply } = prepare();
-  apply(idOf.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
-  apply(idOf.log(SHOP), logOf([ANN]));
-  apply(idOf.class(SHOP, "errors"), classOf("first"));
+  apply(documentId.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
+  apply(documentId.log(SHOP), logOf([ANN]));
+  apply(documentId.class(SHOP, "errors"), classOf("first"));
   const options = { alert: true, notify: true, hide: true };
-  apply(idOf.options(ANN, SHOP, "errors"), {
+  apply(documentId.options(ANN, SHOP, "errors"), {
     kind: "options",
     user: ANN,
     log: SHOP,
@@ -51,9 +51,9 @@ test("options that outlived their class do not apply to a later class with its k
   });
   t.deepEqual(snapshot.options(ANN, SHOP, "errors"), options);
   t.deepEqual(snapshot.subscribers(SHOP, "errors", "alert"), [ANN]);
-  apply(idOf.class(SHOP, "errors"), null);
+  apply(documentId.class(SHOP, "errors"), null);
   t.false(snapshot.options(ANN, SHOP, "errors").alert);
-  apply(idOf.class(SHOP, "errors"), classOf("second"));
+  apply(documentId.class(SHOP, "errors"), classOf("second"));
   t.false(snapshot.options(ANN, SHOP, "errors").alert);
   t.deepEqual(snapshot.subscribers(SHOP, "errors", "alert"), []);
 });
@@ -61,13 +61,13 @@ test("options that outlived their class do not apply to a later class with its k
 test("a share of a removed account does not count", (t) => {
   // As left if one process shares a log while another deletes the account.
   const { snapshot, apply } = prepare();
-  apply(idOf.log(SHOP), logOf([ANN, BOB]));
+  apply(documentId.log(SHOP), logOf([ANN, BOB]));
   t.deepEqual(snapshot.log(SHOP)?.shares, []);
-  apply(idOf.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
-  apply(idOf.account("bob@example.org"), accountOf(BOB, "bob@example.org"));
+  apply(documentId.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
+  apply(documentId.account("bob@example.org"), accountOf(BOB, "bob@example.org"));
   t.is(snapshot.log(SHOP)?.shares.length, 2);
   t.deepEqual(snapshot.logsOf(BOB), [snapshot.log(SHOP)!]);
-  apply(idOf.account("bob@example.org"), null);
+  apply(documentId.account("bob@example.org"), null);
   t.deepEqual(snapshot.log(SHOP)?.shares, [{ user: ANN, role: "admin" }]);
   t.is(snapshot.roleOf(BOB, SHOP), null);
   t.deepEqual(snapshot.logsOf(BOB), []);
@@ -76,7 +76,7 @@ test("a share of a removed account does not count", (t) => {
 
 test("an older version never undoes a newer one, removals included", (t) => {
   const { snapshot, apply } = prepare();
-  const id = idOf.account("ann@example.org");
+  const id = documentId.account("ann@example.org");
   apply(id, accountOf(ANN, "ann@example.org"), 5);
   apply(id, accountOf(BOB, "ann@example.org"), 4);
   t.is(snapshot.account("ann@example.org")?.id, ANN);
@@ -88,10 +88,10 @@ test("an older version never undoes a newer one, removals included", (t) => {
 
 test("results are the same objects while nothing in them changes", (t) => {
   const { snapshot, apply } = prepare();
-  apply(idOf.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
-  apply(idOf.log(SHOP), logOf([ANN]));
+  apply(documentId.account("ann@example.org"), accountOf(ANN, "ann@example.org"));
+  apply(documentId.log(SHOP), logOf([ANN]));
   const [log, logs, own, accounts] = [snapshot.log(SHOP), snapshot.logs(), snapshot.logsOf(ANN), snapshot.accounts()];
-  apply(idOf.class(SHOP, "errors"), classOf("first"));
+  apply(documentId.class(SHOP, "errors"), classOf("first"));
   t.is(snapshot.log(SHOP), log);
   t.is(snapshot.logs(), logs);
   t.is(snapshot.logsOf(ANN), own);
@@ -107,7 +107,7 @@ test("class filters are listed by key, in whatever order they are added and remo
     const key = `k${(i * 61) % 97}`;
     const isGone = i % 3 === 2;
     const filter = { key, display: "", color: "red", tag: `x${i}`, text: "", link: "", source: "", weight: 0 };
-    apply(idOf.class(SHOP, key), isGone ? null : { kind: "class", log: SHOP, birth: `b${i}`, filter });
+    apply(documentId.class(SHOP, key), isGone ? null : { kind: "class", log: SHOP, birth: `b${i}`, filter });
     if (isGone) keys.delete(key);
     else keys.add(key);
     const list = snapshot.classFilters(SHOP);

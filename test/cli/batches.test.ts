@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { batchesOf } from "../../src/cli/batches.ts";
+import { intoBatches } from "../../src/cli/batches.ts";
 
 async function* now(items: readonly string[]): AsyncGenerator<string> {
   yield* items;
@@ -16,11 +16,11 @@ const length = (text: string): number => text.length;
 const BOUNDS = { items: 3, size_bytes: 10, age_ms: 60_000 };
 
 test("a batch ends at its limits, with all items in order", async (t) => {
-  t.deepEqual(await all(batchesOf(now(["a", "b", "c", "d"]), length, BOUNDS)), ["abc", "d"]);
-  t.deepEqual(await all(batchesOf(now(["a", "b", "c"]), length, BOUNDS)), ["abc"]);
-  t.deepEqual(await all(batchesOf(now(["aaaaaa", "bbbb", "c"]), length, BOUNDS)), ["aaaaaabbbb", "c"]);
-  t.deepEqual(await all(batchesOf(now(["a", "b".repeat(20), "c"]), length, BOUNDS)), ["a", "b".repeat(20), "c"]);
-  t.deepEqual(await all(batchesOf(now([]), length, BOUNDS)), []);
+  t.deepEqual(await all(intoBatches(now(["a", "b", "c", "d"]), length, BOUNDS)), ["abc", "d"]);
+  t.deepEqual(await all(intoBatches(now(["a", "b", "c"]), length, BOUNDS)), ["abc"]);
+  t.deepEqual(await all(intoBatches(now(["aaaaaa", "bbbb", "c"]), length, BOUNDS)), ["aaaaaabbbb", "c"]);
+  t.deepEqual(await all(intoBatches(now(["a", "b".repeat(20), "c"]), length, BOUNDS)), ["a", "b".repeat(20), "c"]);
+  t.deepEqual(await all(intoBatches(now([]), length, BOUNDS)), []);
 });
 
 test("waiting items are returned without later ones", async (t) => {
@@ -31,7 +31,7 @@ test("waiting items are returned without later ones", async (t) => {
     await late.promise;
     yield "c";
   }
-  const batches = batchesOf(source(), length, { ...BOUNDS, age_ms: 5 });
+  const batches = intoBatches(source(), length, { ...BOUNDS, age_ms: 5 });
   t.deepEqual((await batches.next()).value, ["a", "b"]);
   late.resolve();
   t.deepEqual((await batches.next()).value, ["c"]);
@@ -48,7 +48,7 @@ test("a source that fails between batches is reported at the next one", async (t
       setImmediate(failed.resolve);
     }
   }
-  const batches = batchesOf(broken(), length, BOUNDS);
+  const batches = intoBatches(broken(), length, BOUNDS);
   t.deepEqual((await batches.next()).value, ["a", "b", "c"]);
   await failed.promise;
   await t.throwsAsync(batches.next(), { message: "gone" });
@@ -59,8 +59,8 @@ test("a source that fails is reported, and one that is no longer needed is close
     yield "a";
     throw new Error("gone");
   }
-  await t.throwsAsync(all(batchesOf(broken(), length, BOUNDS)), { message: "gone" });
-  const batches = batchesOf(broken(), length, BOUNDS);
+  await t.throwsAsync(all(intoBatches(broken(), length, BOUNDS)), { message: "gone" });
+  const batches = intoBatches(broken(), length, BOUNDS);
   t.deepEqual((await batches.next()).value, ["a"], "what it gave before comes first");
   await t.throwsAsync(batches.next(), { message: "gone" });
   const ended = Promise.withResolvers<boolean>();
@@ -71,7 +71,7 @@ test("a source that fails is reported, and one that is no longer needed is close
       ended.resolve(true);
     }
   }
-  for await (const batch of batchesOf(endless(), length, BOUNDS)) {
+  for await (const batch of intoBatches(endless(), length, BOUNDS)) {
     t.is(batch.length, 3);
     break;
   }

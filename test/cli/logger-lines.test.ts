@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { readLoggerLines } from "../../infra/generate/logger-lines.ts";
-import { digitsOf } from "../../src/ingest/kit/times.ts";
+import { timeDigits } from "../../src/ingest/kit/times.ts";
 import { USUAL } from "../../src/ingest/kit/choice.ts";
 import { eventsOfJson } from "../../src/ingest/kit/line-events.ts";
 import { dataOf, eventsOf, send } from "../ingest/posting.ts";
@@ -54,7 +54,7 @@ for (const { logger, line } of LINES) {
     const [event, ...more] = eventsOfJson(line, USUAL);
     if (event === undefined || "fault" in event) return t.fail();
     const { text, time, severity, source } = event;
-    t.deepEqual([text, time === null ? null : digitsOf(time), severity ?? "", source], [...EXPECTED[logger]!]);
+    t.deepEqual([text, time === null ? null : timeDigits(time), severity ?? "", source], [...EXPECTED[logger]!]);
     t.is(more.length, 0);
   });
 }

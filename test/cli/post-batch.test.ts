@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { createOutage } from "../../src/cli/outage.ts";
-import { bodyOf, itemsOf, postBatch } from "../../src/cli/post-batch.ts";
+import { encodeBatchBody, readBatchItems, postBatch } from "../../src/cli/post-batch.ts";
 import { CommandError, type Request, type Sender } from "../../src/cli/request.ts";
 import { type AnswerCase, errorBody, FINAL_ANSWERS, FOREIGN_ANSWERS, PASSING_ANSWERS } from "../support/answers.ts";
 
@@ -20,7 +20,7 @@ async function post(texts: readonly string[], answerOf: (sent: Sent, n: number) 
   const sender: Sender = {
     async send(_, { headers, body }: Request) {
       const isZipped = headers?.["Content-Encoding"] === "gzip";
-      const items = await itemsOf({ key: "", body: body as Buffer, isZipped });
+      const items = await readBatchItems({ key: "", body: body as Buffer, isZipped });
       const one = {
         key: headers?.["Idempotency-Key"] ?? "",
         texts: items.map(({ json }) => (JSON.parse(json) as { text: string }).text),
@@ -42,7 +42,7 @@ async function post(texts: readonly string[], answerOf: (sent: Sent, n: number) 
   const batch = texts.map((text) => ({ line: text, json: JSON.stringify({ text }) }));
   const outcome = await postBatch(
     batch,
-    { key: "k", ...(await bodyOf(batch)) },
+    { key: "k", ...(await encodeBatchBody(batch)) },
     {
       sender,
       url: URL_OF_LOG,

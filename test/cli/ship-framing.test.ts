@@ -2,15 +2,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import test from "ava";
 
 import { frame, type FrameOptions, type Framing, PLAIN_LINES } from "../../src/cli/ship/framing.ts";
-import { encodingOf, LINE_MAX_BYTES } from "../../src/cli/ship/lines.ts";
-import { recordsOf } from "../../src/cli/ship/streams.ts";
+import { detectEncoding, LINE_MAX_BYTES } from "../../src/cli/ship/lines.ts";
+import { readStreamRecords } from "../../src/cli/ship/streams.ts";
 
 const DOCKER: Framing = { ...PLAIN_LINES, isDocker: true };
 const TRACES: Framing = { ...PLAIN_LINES, start: /^\d{4}-/u };
 
 function texts(bytes: Buffer, framing: Framing = PLAIN_LINES, options: Partial<FrameOptions> = {}) {
   const { records, consumed } = frame(bytes, framing, {
-    encoding: encodingOf(bytes, true) ?? "utf8",
+    encoding: detectEncoding(bytes, true) ?? "utf8",
     isFirst: true,
     isWithin: false,
     flush: "nothing",
@@ -27,7 +27,7 @@ async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
 
 async function streamed(bytes: Buffer, size: number): Promise<string[]> {
   const found: string[] = [];
-  for await (const records of recordsOf(chunksOf(bytes, size), PLAIN_LINES))
+  for await (const records of readStreamRecords(chunksOf(bytes, size), PLAIN_LINES))
     found.push(...records.map(({ text }) => text));
   return found;
 }
@@ -72,10 +72,10 @@ test("UTF-16 without a byte order mark is detected by its first characters", asy
   }
   for (const size of [1, 2, 1_000]) t.deepEqual(await streamed(Buffer.from("a\nb\n", "utf16le"), size), ["a", "b"]);
   for (const plain of ["", "a", "a\n", "a\0", "\0a\n", "äö\n", "a\0b\0cd\n"]) {
-    t.is(encodingOf(Buffer.from(plain), true), "utf8", JSON.stringify(plain));
+    t.is(detectEncoding(Buffer.from(plain), true), "utf8", JSON.stringify(plain));
   }
-  t.is(encodingOf(Buffer.from("a\n")), "utf8", "a line as it is typed is not delayed");
-  t.is(encodingOf(Buffer.from("a\0b\0")), null);
+  t.is(detectEncoding(Buffer.from("a\n")), "utf8", "a line as it is typed is not delayed");
+  t.is(detectEncoding(Buffer.from("a\0b\0")), null);
 });
 
 test("parts of Docker's lines are joined for each stream", (t) => {
@@ -114,7 +114,7 @@ test("a record of a stream ends when the stream has been silent", async (t) => {
   })();
   const found: string[] = [];
   const framing = { ...TRACES, wait_ms: 10 };
-  for await (const records of recordsOf(stream, framing)) {
+  for await (const records of readStreamRecords(stream, framing)) {
     found.push(...records.map(({ text }) => text));
     ended.resolve();
     framing.wait_ms = 600_000;

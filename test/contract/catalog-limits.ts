@@ -1,6 +1,6 @@
 import type { ExecutionContext } from "ava";
 
-import { idOf } from "../../src/catalog/model.ts";
+import { documentId } from "../../src/catalog/model.ts";
 import { DEFAULT_ACCOUNT_LIMITS } from "../../src/catalog/quotas.ts";
 import type { LoggiaError } from "../../src/errors.ts";
 import type { LogKey, UserId } from "../../src/events/event.ts";
@@ -148,7 +148,7 @@ export async function reservationsLapse(t: ExecutionContext, storage: DocumentsS
     const owner = await addAccount(catalog, `${name}@example.org`);
     const places = reserved.map((one, n) => ({ ...one, id: `never-${n}` }));
     const quota = { kind: "quota", owner, reserved: places, attempts: [] };
-    t.is((await documents.create(idOf.quota(owner), quota)).kind, "done");
+    t.is((await documents.create(documentId.quota(owner), quota)).kind, "done");
     await catalog.refresh();
     return catalog.createLog({ key: parseLogKey(name)!, display: "A log", owner });
   };

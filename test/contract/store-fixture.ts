@@ -1,7 +1,7 @@
 import type { ExecutionContext } from "ava";
 import { randomBytes } from "node:crypto";
 
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
 import type { EventRow, LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import type { EventId } from "../../src/events/id.ts";
@@ -67,7 +67,7 @@ export function event(log: LogKey, fields: Partial<StoredEvent> = {}): StoredEve
     created,
     text,
     ...ABSENT_FIELDS,
-    pattern: patternOf(text),
+    pattern: textPattern(text),
     class: null,
     ...fields,
   };

@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { attributeTerm_bytes, DEFAULT_LIMITS, TERM_MAX_BYTES } from "../../src/events/limits.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { compareCodePoints, fold } from "../../src/events/text.ts";
 import type { AttributeField, Condition } from "../../src/query/plan.ts";
 import { event, groupPlan, listPlan, MORNING, newLog, texts, write } from "./store-fixture.ts";
@@ -59,7 +59,7 @@ export function longTextsContract({ name, open }: StoreAdapter): void {
         String(keys[0]),
       );
     t.deepEqual((await groupsBy("text")).toSorted(), LONGEST.toSorted());
-    t.deepEqual((await groupsBy("pattern")).toSorted(), LONGEST.map(patternOf).toSorted());
+    t.deepEqual((await groupsBy("pattern")).toSorted(), LONGEST.map(textPattern).toSorted());
     t.is((await groupsBy("link")).length, LONGEST.length);
   });
 

@@ -5,7 +5,7 @@ import {
   areAttributes,
   encodeAttributes,
   flatten,
-  numberOf,
+  parseNumber,
   numberOfValue,
   lacksAttribute,
   parseAttributes,
@@ -127,8 +127,8 @@ test("each value has a text, and some a number", (t) => {
     ["5.", 5],
     [" -3\n", -3],
   ] as const;
-  for (const [text, number] of numbers) t.is(numberOf(text), number);
+  for (const [text, number] of numbers) t.is(parseNumber(text), number);
   for (const text of ["", " ", "1e3", "0x1", "1_000", "NaN", "Infinity", "1,5", "--1", "9".repeat(400)]) {
-    t.is(numberOf(text), null, text);
+    t.is(parseNumber(text), null, text);
   }
 });

@@ -8,7 +8,7 @@ import {
   TERM_MAX_BYTES,
 } from "../../src/events/limits.ts";
 import type { FieldLimits } from "../../src/events/limits.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { fold } from "../../src/events/text.ts";
 
 test("no default is above what the engines hold", (t) => {
@@ -21,7 +21,7 @@ test("a text of any characters, its folded form and its pattern are one term eac
   const units = ["\u{1f600}", "\u0130", "\u00df", "\ufdfa", "\u023a", "1", "1\u{1f600}", "\u20ac1", '""', "::", "a::"];
   for (const unit of units) {
     const text = unit.repeat(HIGHEST_LIMITS.text / [...unit].length);
-    for (const term of [text, fold(text), patternOf(text), fold(patternOf(text))])
+    for (const term of [text, fold(text), textPattern(text), fold(textPattern(text))])
       t.true(Buffer.byteLength(term) <= TERM_MAX_BYTES, `${unit}: ${Buffer.byteLength(term)}`);
   }
 });

@@ -2,7 +2,7 @@ import test from "ava";
 import fc from "fast-check";
 import { isIPv6 } from "node:net";
 
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 
 const EXAMPLES: readonly (readonly [text: string, pattern: string])[] = [
   ["", ""],
@@ -35,7 +35,7 @@ const EXAMPLES: readonly (readonly [text: string, pattern: string])[] = [
 ];
 
 for (const [text, pattern] of EXAMPLES) {
-  test(`the pattern of ${JSON.stringify(text)}`, (t) => t.is(patternOf(text), pattern));
+  test(`the pattern of ${JSON.stringify(text)}`, (t) => t.is(textPattern(text), pattern));
 }
 
 const CLOCK = String.raw`(?:[01]?\d|2[0-4]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?`;
@@ -75,7 +75,7 @@ test("one pass finds what one expression for each kind finds", (t) => {
   const texts = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => pieces.join(""));
   fc.assert(
     fc.property(fc.oneof(texts, fc.string({ unit: "binary" })), (text) => {
-      t.is(patternOf(text), byExpressions(text));
+      t.is(textPattern(text), byExpressions(text));
     }),
     { numRuns: 20_000 },
   );
@@ -93,7 +93,7 @@ test("an IPv6 address is what the platform accepts as one", (t) => {
           /^[\da-f]|^::/.test(address) &&
           !/[.:]$/.test(address.replace(/::$/, "")),
       );
-      t.is(patternOf(`<${address}>`) === "<<ip>>", isIPv6(address), address);
+      t.is(textPattern(`<${address}>`) === "<<ip>>", isIPv6(address), address);
     }),
     { numRuns: 5_000 },
   );
@@ -105,7 +105,7 @@ test("takes linear time for any text", (t) => {
     const text = piece.repeat(units / piece.length);
     const runs = Array.from({ length: 5 }, () => {
       const start_ms = performance.now();
-      patternOf(text);
+      textPattern(text);
       return performance.now() - start_ms;
     });
     return Math.min(...runs);

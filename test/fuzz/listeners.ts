@@ -7,7 +7,7 @@ import { firstIdAt } from "../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { Frames } from "../../src/ingest/listeners/frames.ts";
-import { eventsOf, readMessage } from "../../src/ingest/protocols/forward/decode.ts";
+import { forwardEvents, readMessage } from "../../src/ingest/protocols/forward/decode.ts";
 import { NOT_YET, Scan } from "../../src/ingest/kit/msgpack-scan.ts";
 import { Chunks } from "../../src/ingest/protocols/gelf/chunks.ts";
 import { inflatedMessage, readMessage as readGelfMessage } from "../../src/ingest/protocols/gelf/listen.ts";
@@ -78,7 +78,7 @@ function* readForward(pieces: readonly Buffer[]): Generator<ProducerEvent> {
       for (let end = scan.end(bytes); end !== -1; end = scan.end(bytes)) {
         if (end === NOT_YET) continue;
         const message = resultOf(readMessage(bytes.subarray(start, end)));
-        for (const event of eventsOf(message, message.entries, DEFAULT_LIMITS, () => {})) {
+        for (const event of forwardEvents(message, message.entries, DEFAULT_LIMITS, () => {})) {
           if (!("fault" in event)) yield event;
         }
         start = end;

@@ -6,7 +6,7 @@ import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { firstIdAt } from "../../src/events/id.ts";
 import type { LogKey } from "../../src/events/event.ts";
-import { choiceOf } from "../../src/ingest/kit/choice.ts";
+import { readFieldChoice } from "../../src/ingest/kit/choice.ts";
 import { fittedLine } from "../../src/ingest/append/fitted-line.ts";
 import { KEPT_BYTES } from "../../src/ingest/kit/long-json.ts";
 import { matchProtocol } from "../../src/ingest/protocols/match.ts";
@@ -75,7 +75,7 @@ function decodeOne(random: Random): void {
       sent_bytes: body.length,
       headers,
       query,
-      choice: choiceOf(query, headers),
+      choice: readFieldChoice(query, headers),
       limits: DEFAULT_LIMITS,
       hook,
     });

@@ -1,12 +1,12 @@
 import test from "ava";
 
 import { LoggiaError } from "../../src/errors.ts";
-import { jsonOf, negotiate, render, wrapJsonp } from "../../src/http/formats.ts";
+import { jsonPayload, negotiate, render, wrapJsonp } from "../../src/http/formats.ts";
 import { Moment } from "../../src/http/moment.ts";
 
 const event = { id: "4dfdfd4d", created: new Moment(1308491673911), text: "a/b", tags: [] as string[], class: null };
 const body = {
-  json: jsonOf([event]),
+  json: jsonPayload([event]),
   xml: () => ({ root: "results", content: { event: [{ ...event, tags: { tag: event.tags } }] } }),
 };
 
@@ -33,7 +33,7 @@ test("XML has moments in ISO 8601 and an empty element for null", (t) => {
 test("JSONP calls the callback with the JSON, in a script that older engines can parse", (t) => {
   const { contentType, payload } = render(
     { kind: "jsonp", callback: "page.show" },
-    { ...body, json: jsonOf("a\u2028b\u2029c") },
+    { ...body, json: jsonPayload("a\u2028b\u2029c") },
   );
   t.is(contentType, "application/javascript; charset=utf-8");
   t.is(payload, String.raw`/**/page.show("a\u2028b\u2029c");`);

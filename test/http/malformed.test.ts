@@ -5,7 +5,7 @@ import { createServer, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import pino from "pino";
 
-import { jsonOf } from "../../src/http/formats.ts";
+import { jsonPayload } from "../../src/http/formats.ts";
 import { limitConnections, listenOn } from "../../src/http/listen.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import { createHttpServer } from "../../src/http/server.ts";
@@ -30,7 +30,7 @@ const LISTENERS: Record<string, (t: ExecutionContext, headersTimeout_ms?: number
           if (path === "/slow") await limiter.pass();
           return {
             status: 200,
-            body: { json: jsonOf("answered"), xml: () => ({ root: "data", content: "answered" }) },
+            body: { json: jsonPayload("answered"), xml: () => ({ root: "data", content: "answered" }) },
           };
         },
       })),

@@ -9,7 +9,7 @@ import pino from "pino";
 
 import { StartError } from "../../src/errors.ts";
 import { readBody } from "../../src/http/body.ts";
-import { jsonOf } from "../../src/http/formats.ts";
+import { jsonPayload } from "../../src/http/formats.ts";
 import { DEFAULT_CONNECTION_LIMITS } from "../../src/http/limits/connection-limits.ts";
 import type { Handler, Route } from "../../src/http/route.ts";
 import { createHttpServer } from "../../src/http/server.ts";
@@ -18,7 +18,7 @@ const log = pino({ level: "silent" });
 const listener = { name: "the test", setting: "TEST_ADDRESS" };
 
 function text(value: string): Awaited<ReturnType<Handler>> {
-  return { status: 200, body: { json: jsonOf(value), xml: () => ({ root: "data", content: value }) } };
+  return { status: 200, body: { json: jsonPayload(value), xml: () => ({ root: "data", content: value }) } };
 }
 
 function route(method: Route["method"], path: string, handle: Handler): Route {
@@ -121,7 +121,7 @@ test("a handler that throws, at once or later, costs one 500 and nothing else", 
     }),
     route("GET", "/later", () => Promise.reject(new Error("secret"))),
     route("GET", "/unwritable", () =>
-      Promise.resolve({ status: 200, body: { json: jsonOf(1n), xml: () => ({ root: "a", content: "" }) } }),
+      Promise.resolve({ status: 200, body: { json: jsonPayload(1n), xml: () => ({ root: "a", content: "" }) } }),
     ),
   ]);
   for (const path of ["/now", "/later"]) {

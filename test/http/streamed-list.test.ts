@@ -1,7 +1,7 @@
 import test from "ava";
 
 import type { Format } from "../../src/http/formats.ts";
-import { jsonOf, render } from "../../src/http/formats.ts";
+import { jsonPayload, render } from "../../src/http/formats.ts";
 import { writeLong, writeNested } from "../../src/http/streamed-list.ts";
 import type { LongList } from "../../src/http/streamed-list.ts";
 import { turnsDuring } from "../support/turns.ts";
@@ -31,7 +31,7 @@ for (const format of FORMATS) {
     test(`${length} records as ${format.kind} equal the same list rendered at once`, async (t) => {
       const records = recordsOf(length);
       const expected = render(format, {
-        json: jsonOf(records),
+        json: jsonPayload(records),
         xml: () => ({ root: "results", content: { aggregate: records } }),
       });
       const { contentType, payload } = await writeLong(format, listOf(records), () => true);
@@ -46,7 +46,7 @@ for (const format of FORMATS) {
     test(`lists of ${lengths.join(", ")} records as ${format.kind} equal the same lists rendered at once`, async (t) => {
       const lists = lengths.map((length, i) => ({ head: { key: NASTY[i]! }, records: recordsOf(length) }));
       const expected = render(format, {
-        json: jsonOf(lists.map(({ head, records }) => ({ ...head, counts: records }))),
+        json: jsonPayload(lists.map(({ head, records }) => ({ ...head, counts: records }))),
         xml: () => ({
           root: "results",
           content: { log: lists.map(({ head, records }) => ({ ...head, counts: { aggregate: records } })) },

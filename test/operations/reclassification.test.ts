@@ -1,7 +1,7 @@
 import test from "ava";
 
 import type { LogKey } from "../../src/events/event.ts";
-import { createReclassifications, reclassificationOf } from "../../src/operations/reclassification.ts";
+import { createReclassifications, storedReclassification } from "../../src/operations/reclassification.ts";
 import { realEngines } from "../support/engine-kinds.ts";
 import { openOrders } from "../pipelines/reclassify/orders.ts";
 
@@ -22,7 +22,7 @@ for (const kind of ["embedded", ...(realEngines ? ["cluster"] : [])]) {
     t.like(await orders.last(log), { log, from: 5_000 });
 
     const found = (await documents.read(log))!;
-    const done = { ...reclassificationOf(found.body)!, state: "done", finished: 9, total: 3, done: 3, changed: 2 };
+    const done = { ...storedReclassification(found.body)!, state: "done", finished: 9, total: 3, done: 3, changed: 2 };
     await documents.replace(log, done, found.version);
     t.like(await orders.last(log), { state: "done", changed: 2 });
     t.like(await orders.order(log, null), { state: "waiting", from: null, done: 0, changed: 0, total: null });

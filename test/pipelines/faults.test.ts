@@ -2,7 +2,7 @@ import test from "ava";
 import { LoggiaError } from "../../src/errors.ts";
 import type { EventId } from "../../src/events/id.ts";
 import type { Store, WriteOutcome } from "../../src/store/store.ts";
-import { recordOf } from "../../pipelines/deadletters/codec.ts";
+import { deadLetterRecord } from "../../pipelines/deadletters/codec.ts";
 import { until } from "../support/until.ts";
 import {
   accept,
@@ -190,7 +190,7 @@ for (const { name, open } of ENGINE_KINDS) {
     // The fault is fixed, so the redriven event is stored as posted.
     await pipeline.close();
     const again = await start(t, ports);
-    await ports.bus.append("events", [recordOf([letters[0]!])]);
+    await ports.bus.append("events", [deadLetterRecord([letters[0]!])]);
     await caughtUp(again);
     t.deepEqual(
       (await rows(ports.store, log)).map(({ id }) => id),
@@ -222,7 +222,7 @@ for (const { name, open } of ENGINE_KINDS) {
 
     await pipeline.close();
     const again = await start(t, ports);
-    await ports.bus.append("events", [recordOf([letters[0]!])]);
+    await ports.bus.append("events", [deadLetterRecord([letters[0]!])]);
     await caughtUp(again);
     t.is((await rows(ports.store, log)).length, 3);
     for (const user of [unlucky, lucky]) {

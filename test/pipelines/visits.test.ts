@@ -6,7 +6,7 @@ import { encodeLine, encodeRecord, encodeVisitLine } from "../../src/events/reco
 import type { Visit } from "../../src/events/visit.ts";
 import { EVERYTHING } from "../../src/query/plan.ts";
 import type { Store, TrackedUser } from "../../src/store/store.ts";
-import { recordOf } from "../../pipelines/deadletters/codec.ts";
+import { deadLetterRecord } from "../../pipelines/deadletters/codec.ts";
 import { accept, caughtUp, deadLetters, overBus, rows, start, uniqueLog } from "./fixture.ts";
 import type { Ports } from "./fixture.ts";
 import { ENGINE_KINDS } from "./engine-kinds.ts";
@@ -137,7 +137,7 @@ for (const { name, open } of ENGINE_KINDS) {
     t.like(pipeline.stats(), { visits: 2, deadLetters: { decode: 1, track: 1 } });
 
     rejecting = false;
-    await ports.bus.append("events", [recordOf([refused!])]);
+    await ports.bus.append("events", [deadLetterRecord([refused!])]);
     await until(async () => (await users(ports.store, log)).some(({ user }) => user === "eve"), { what: "eve" });
   });
 }

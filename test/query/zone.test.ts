@@ -2,7 +2,7 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { LoggiaError } from "../../src/errors.ts";
-import { fixedZone, momentOf, offsetAt, parseZone, stretchesOf } from "../../src/query/zone.ts";
+import { fixedZone, momentFromLocal, offsetAt, parseZone, offsetPeriods } from "../../src/query/zone.ts";
 
 const OFFSETS: readonly (readonly [string | null, number])[] = [
   [null, 0],
@@ -81,10 +81,10 @@ test("offsets and moments equal those of Temporal", (t) => {
       t.is(offsetAt(parseZone(name), at), zoned.offsetNanoseconds / 1e6);
       const local = zoned.toPlainDateTime();
       const shown = local.toZonedDateTime("UTC").epochMilliseconds;
-      t.is(momentOf(parseZone(name), shown), local.toZonedDateTime(name).epochMilliseconds);
+      t.is(momentFromLocal(parseZone(name), shown), local.toZonedDateTime(name).epochMilliseconds);
       // Local times that a clock change skips are included.
       const any = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO("UTC").toPlainDateTime();
-      t.is(momentOf(parseZone(name), at), any.toZonedDateTime(name).epochMilliseconds);
+      t.is(momentFromLocal(parseZone(name), at), any.toZonedDateTime(name).epochMilliseconds);
     }
   });
   fc.assert(property, { numRuns: 500 });
@@ -94,11 +94,11 @@ test("stretches adjoin without a gap, and mark times that a clock change repeats
   const property = fc.property(named, moments, shifts, (name, moment, shift) => {
     const zone = parseZone(name);
     const at = nearChange(name, moment, shift);
-    const holding = stretchesOf(zone).filter(({ from_ms, to_ms }) => from_ms <= at && at < to_ms);
+    const holding = offsetPeriods(zone).filter(({ from_ms, to_ms }) => from_ms <= at && at < to_ms);
     t.is(holding.length, 1);
     t.is(holding[0]!.offset_ms, offsetAt(zone, at));
-    t.is(holding[0]!.repeated, momentOf(zone, at + offsetAt(zone, at)) !== at);
-    t.true(stretchesOf(zone, at, at).some((stretch) => stretch.from_ms === holding[0]!.from_ms));
+    t.is(holding[0]!.repeated, momentFromLocal(zone, at + offsetAt(zone, at)) !== at);
+    t.true(offsetPeriods(zone, at, at).some((stretch) => stretch.from_ms === holding[0]!.from_ms));
   });
   fc.assert(property, { numRuns: 500 });
 });

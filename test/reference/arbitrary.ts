@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 
 import { EVENT_FIELDS } from "../../src/events/field-order.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
 import { fold } from "../../src/events/text.ts";
 import type { Geo, LogKey, StoredEvent } from "../../src/events/event.ts";
@@ -171,7 +171,7 @@ export function storedEvent(logs: readonly LogKey[]): fc.Arbitrary<StoredEvent> 
     .map(({ counter, process, ...event }) =>
       Object.assign(event, {
         id: eventId(event.created, counter, process),
-        pattern: patternOf(event.text),
+        pattern: textPattern(event.text),
       }),
     );
 }
@@ -188,7 +188,7 @@ function eventId(created: number, counter: number, process: number): EventId {
 
 const WORDS_OF_FIELD: Record<Exclude<TextField, "id" | "hash" | "log">, readonly string[]> = {
   text: WORDS,
-  pattern: [...WORDS.map(patternOf), "<n>", "<hex>"],
+  pattern: [...WORDS.map(textPattern), "<n>", "<hex>"],
   link: LINKS,
   tags: TAGS,
   source: SOURCES,

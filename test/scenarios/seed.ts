@@ -3,7 +3,7 @@ import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent, UserId } from "../../src/events/event.ts";
 import { firstIdAt } from "../../src/events/id.ts";
 import type { EventId } from "../../src/events/id.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
 import { createSerialQueue } from "../../src/scheduling/serial-queue.ts";
 import { uniqueName } from "../support/temporary.ts";
@@ -87,7 +87,7 @@ function storedEvent(event: SeedEvent, index: number, names: Names): StoredEvent
   const id = (firstIdAt(created).slice(0, 11) + index.toString(16).padStart(5, "0") + log.slice(-8)) as EventId;
   const { text, link, tags, source, user, value, geo, data, class: classKey } = event;
   const attributes = event.attributes === null ? null : encodeAttributes(flatten(event.attributes).attributes);
-  const made = { class: classKey, hash: hashText(text), pattern: patternOf(text) };
+  const made = { class: classKey, hash: hashText(text), pattern: textPattern(text) };
   return { id, log, created, text, link, tags, source, user, value, geo, data, attributes, ...made };
 }
 

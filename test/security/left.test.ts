@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { StoredEvent } from "../../src/events/event.ts";
 import { hashText } from "../../src/events/hash.ts";
 import { createIdSource } from "../../src/events/id.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { realEngines } from "../support/engine-kinds.ts";
 import { elasticsearchUrl } from "../support/engines.ts";
 import { environmentOf, LOG, serviceOf, startService } from "../support/service.ts";
@@ -37,7 +37,7 @@ async function fill({ ports: { store } }: Service): Promise<void> {
   const absent = { link: "", tags: [], source: "", user: "", geo: null, class: null, data: null, attributes: null };
   const events = Array.from({ length: EVENTS }, (_, i): StoredEvent => {
     const text = textOf(i);
-    const made = { hash: hashText(text), pattern: patternOf(text) };
+    const made = { hash: hashText(text), pattern: textPattern(text) };
     return { ...absent, ...made, id: nextId().id, created: 1_700_000_000_000 + i, log: LOG as never, text, value: i };
   });
   for (let i = 0; i < EVENTS; i += 10_000) {

@@ -3,7 +3,7 @@ import type { ExecutionContext } from "ava";
 
 import type { StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { KINDS } from "../support/engine-kinds.ts";
 import { AUTHORIZATION, LOG, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
@@ -28,7 +28,7 @@ async function filled(t: ExecutionContext, kind: "embedded" | "cluster"): Promis
       text,
       source: `source ${i}`,
       value: i,
-      pattern: patternOf(text),
+      pattern: textPattern(text),
       ...absent,
     };
   });

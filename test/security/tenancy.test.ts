@@ -3,7 +3,7 @@ import test from "ava";
 import { parseLogKey } from "../../src/events/event.ts";
 import type { LogKey, StoredEvent } from "../../src/events/event.ts";
 import { createIdSource } from "../../src/events/id.ts";
-import { patternOf } from "../../src/events/pattern.ts";
+import { textPattern } from "../../src/events/pattern.ts";
 import { hashText } from "../../src/events/hash.ts";
 import { API_ENDPOINTS } from "../support/endpoints.ts";
 import { KINDS } from "../support/engine-kinds.ts";
@@ -34,7 +34,7 @@ async function createTenant({ ports: { catalog, store } }: Service) {
   const createEvent = async (): Promise<string> => {
     const { id, created } = nextId();
     const absent = { link: "", tags: [], source: "", user: "", value: null, geo: null, class: null, attributes: null };
-    const made = { hash: hashText("one"), pattern: patternOf("one") };
+    const made = { hash: hashText("one"), pattern: textPattern("one") };
     const event: StoredEvent = { id, created, log, text: "one", data: "more", ...made, ...absent };
     const outcomes = [
       ...(await writeEvents(store, [event])),

@@ -1,6 +1,6 @@
 import { LoggiaError } from "../../src/errors.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
-import { choiceOf } from "../../src/ingest/kit/choice.ts";
+import { readFieldChoice } from "../../src/ingest/kit/choice.ts";
 import { fittedLine } from "../../src/ingest/append/fitted-line.ts";
 import { matchProtocol } from "../../src/ingest/protocols/match.ts";
 import { receivedOf } from "../support/received.ts";
@@ -21,7 +21,7 @@ function decodeInSteps({ method, path, headers, body }: WorstRequest): DecodeSte
   const match = matchProtocol(method, path);
   if (match?.endpoint.kind !== "post") throw new Error(`nothing takes ${path}`);
   const query = new URLSearchParams(path.split("?", 2)[1] ?? "");
-  const received = receivedOf(body, { headers, query, choice: choiceOf(query, headers) });
+  const received = receivedOf(body, { headers, query, choice: readFieldChoice(query, headers) });
   const options = { limits: DEFAULT_LIMITS, read_ms: Date.now(), tags: [] };
   const start_ms = busy_ms();
   let last_ms = start_ms;

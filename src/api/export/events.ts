@@ -11,7 +11,7 @@ import type { Annotations, Store } from "../../store/store.ts";
 import { attributeColumns, eventAsJson, eventAsXml, restOfEvent } from "../event-view.ts";
 import type { EventShape } from "../event-view.ts";
 import { eventsWithin } from "../response-sizes.ts";
-import { cellOf } from "./formats.ts";
+import { csvCell } from "./formats.ts";
 import type { RecordKind } from "./formats.ts";
 
 /** Memory of an export: one page, or one being written and one being read. */
@@ -56,7 +56,7 @@ function cellsOf(row: EventRow, annotations: Annotations | undefined, header: re
     attributes: row.attributes ?? "{}",
     ...attributeColumns(row, header),
   };
-  return header.map((column) => cellOf(fields[column as keyof typeof fields]));
+  return header.map((column) => csvCell(fields[column as keyof typeof fields]));
 }
 
 /** Formats a place as it is posted. */

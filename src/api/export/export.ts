@@ -25,7 +25,7 @@ import { ExportQuery } from "../schemas/inputs.ts";
 import { userFields } from "../view.ts";
 import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
 import type { Ask } from "./events.ts";
-import { exportFormat, plainRecords, writerOf } from "./formats.ts";
+import { exportFormat, plainRecords, recordWriter } from "./formats.ts";
 import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
 
 /** Groups that are shown at once. */
@@ -80,7 +80,7 @@ async function streamOf(context: Context, call: ApiCall, { question, format, tra
   // Each store query counts as one of the caller's.
   const ask: Ask = (work) => limiter.query(quotaOwner, work, call.gone);
   const streamed = <Item>(kind: RecordKind<Item>, pages: AsyncIterable<readonly Item[]>): Streamed =>
-    stream(writerOf(format, kind), pages, trailer);
+    stream(recordWriter(format, kind), pages, trailer);
   switch (question.kind) {
     case "list": {
       await call.memory.takeForExport(EXPORT_BYTES);

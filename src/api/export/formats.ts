@@ -54,7 +54,7 @@ export type RecordWriter<Item> = {
   readonly tail: string;
 };
 
-export function writerOf<Item>(format: ExportFormat, kind: RecordKind<Item>): RecordWriter<Item> {
+export function recordWriter<Item>(format: ExportFormat, kind: RecordKind<Item>): RecordWriter<Item> {
   switch (format) {
     case "ndjson":
       return {
@@ -90,7 +90,7 @@ export function plainRecords(
   return {
     header,
     json: (record) => JSON.stringify(record, isoMoments),
-    cells: (record) => header.map((name) => cellOf(record[name] ?? null)),
+    cells: (record) => header.map((name) => csvCell(record[name] ?? null)),
     xml: (record) => [renderElement(element, record)],
   };
 }
@@ -102,7 +102,7 @@ function isoMoments(this: unknown, name: string, value: unknown): unknown {
 }
 
 /** Formats a cell. Lists and objects become JSON, as their items may contain any text. */
-export function cellOf(value: XmlValue): string {
+export function csvCell(value: XmlValue): string {
   if (value === null) return "";
   return typeof value !== "object" || value instanceof Moment ? value.toString() : JSON.stringify(value);
 }

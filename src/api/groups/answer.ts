@@ -1,7 +1,7 @@
 import { meetsHaving, orderOfGroups } from "../../query/groups.ts";
-import { numberOf } from "../../events/attributes.ts";
+import { parseNumber } from "../../events/attributes.ts";
 import type { AfterStore, PlannedGroups } from "../../query/planned-query.ts";
-import { timeRangeOf } from "../../query/time-range.ts";
+import { conditionTimeRange } from "../../query/time-range.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue, Store } from "../../store/store.ts";
 import { planEarlierGroups } from "./compare.ts";
@@ -30,7 +30,7 @@ export async function answerGroups(store: Pick<Store, "group">, question: Planne
 }
 
 function lengthOfRange({ where }: Pick<PlannedGroups["plan"], "where">, now_ms: number): number {
-  const { from_ms, to_ms } = timeRangeOf(where);
+  const { from_ms, to_ms } = conditionTimeRange(where);
   return (to_ms === Infinity ? now_ms : to_ms) - from_ms;
 }
 
@@ -40,7 +40,7 @@ async function arranged(
   { having, sort, skip, take }: AfterStore,
 ): Promise<Group[]> {
   const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
-  const { rank, compare } = orderOfGroups({ by, sort }, numberOf);
+  const { rank, compare } = orderOfGroups({ by, sort }, parseNumber);
   const sorted = await sortYielding(await mapYielding(kept, rank), compare);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }

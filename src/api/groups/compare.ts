@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, addMonths, keyOfPeriod } from "../../query/
 import { stepFrom } from "../../query/when.ts";
 import { isAttribute } from "../../query/plan.ts";
 import type { Aggregate, Condition, FieldGrouping, Grouping, GroupPlan, Period } from "../../query/plan.ts";
-import { timeRangeOf } from "../../query/time-range.ts";
+import { conditionTimeRange } from "../../query/time-range.ts";
 import type { Step } from "../../query/syntax.ts";
 import { UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
@@ -35,7 +35,7 @@ export function planEarlierGroups(
   const back = { unit: step.unit, count: -step.count };
   const shift = (moment: number): number => stepFrom(moment, back, zone);
   const parts = [shifted(plan.where, shift)];
-  if (timeRangeOf(plan.where).to_ms === Infinity) {
+  if (conditionTimeRange(plan.where).to_ms === Infinity) {
     parts.push({ kind: "number", field: "created", op: "<", value: shift(now_ms) });
   }
   const onlyShown = conditionOfGroups(plan.by, shown);

@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../errors.ts";
-import { keysOfPeriod, lengthOf, momentOfKey, DAY_MS } from "../../query/calendar.ts";
+import { keysOfPeriod, periodLength, momentOfKey, DAY_MS } from "../../query/calendar.ts";
 import type { Aggregate, GroupPlan, Period } from "../../query/plan.ts";
-import { timeRangeOf } from "../../query/time-range.ts";
+import { conditionTimeRange } from "../../query/time-range.ts";
 import { MAX_GROUPS } from "../../store/groups.ts";
 import { mapYielding } from "../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store/store.ts";
@@ -70,7 +70,7 @@ function keysToFill(
     const moment = momentOfKey(period, Number(keys[keyIndex]));
     [first_ms, last_ms] = [Math.min(first_ms, moment), Math.max(last_ms, moment)];
   }
-  const asked = timeRangeOf(where);
+  const asked = conditionTimeRange(where);
   const open_ms = asked.from_ms === -Infinity ? last_ms + 1 : Math.max(now_ms, last_ms) + 1;
   const range = {
     from_ms: asked.from_ms === -Infinity ? first_ms : asked.from_ms,
@@ -78,7 +78,7 @@ function keysToFill(
   };
   if (!(range.from_ms < range.to_ms)) return { from_ms: 0, to_ms: 0 };
   // Shortest month.
-  const length_ms = lengthOf(period) ?? 28 * DAY_MS;
+  const length_ms = periodLength(period) ?? 28 * DAY_MS;
   if ((range.to_ms - range.from_ms) / length_ms > MAX_GROUPS + 1) throw tooManyFilled();
   return range;
 }

@@ -55,8 +55,8 @@ export const ACCOUNT_ROUTES = [
     async handle(context, call) {
       const { catalog, guesses } = context;
       const { password } = await call.input();
-      await catalog.setPassword(emailOf(call), password, requesterOf(call));
-      guesses.notePassword(guesses.pairFor(foldEmail(emailOf(call)), password));
+      await catalog.setPassword(emailParameter(call), password, requesterOf(call));
+      guesses.notePassword(guesses.pairFor(foldEmail(emailParameter(call)), password));
       return ok(showAccount(findAccount(context, call)));
     },
   }),
@@ -69,7 +69,7 @@ export const ACCOUNT_ROUTES = [
     answers: { 204: REMOVED_ANSWER },
     errors: ["account_not_found", "conflict"],
     async handle({ catalog }, call) {
-      await catalog.deleteAccount(emailOf(call));
+      await catalog.deleteAccount(emailParameter(call));
       return NO_CONTENT;
     },
   }),
@@ -77,9 +77,9 @@ export const ACCOUNT_ROUTES = [
 
 /** @throws LoggiaError `account_not_found` */
 export function findAccount({ catalog }: Context, call: Call): Account {
-  const account = catalog.account(emailOf(call));
+  const account = catalog.account(emailParameter(call));
   if (account !== null) return account;
-  throw new LoggiaError("account_not_found", `There is no account ${emailOf(call)}`);
+  throw new LoggiaError("account_not_found", `There is no account ${emailParameter(call)}`);
 }
 
 /** Returns the caller as a requester of the password hasher. */
@@ -88,7 +88,7 @@ function requesterOf({ caller, address }: ApiCall): Requester {
   return { address, account, isKnown: true };
 }
 
-export function emailOf(call: Call): string {
+export function emailParameter(call: Call): string {
   return call.params["email"] ?? "";
 }
 

@@ -38,7 +38,8 @@ export const MANAGED_CLASS_FILTER_ROUTES = [
     summary: "Read a class filter; for admins of the log",
     answers: { 200: { what: "The class filter", schema: ClassFilterRecord } },
     errors: ["class_filter_not_found"],
-    handle: ({ catalog }, call) => ok(filterFields(findClassFilter(catalog, call.access.log.key, classKeyOf(call)))),
+    handle: ({ catalog }, call) =>
+      ok(filterFields(findClassFilter(catalog, call.access.log.key, classKeyParameter(call)))),
   }),
   managed({
     method: "PUT",
@@ -51,7 +52,7 @@ export const MANAGED_CLASS_FILTER_ROUTES = [
     errors: ["class_filter_not_found"],
     async handle({ catalog }, call) {
       const filter = await call.input();
-      return ok(filterFields(await catalog.updateClassFilter(call.access.log.key, classKeyOf(call), filter)));
+      return ok(filterFields(await catalog.updateClassFilter(call.access.log.key, classKeyParameter(call), filter)));
     },
   }),
   managed({
@@ -63,13 +64,13 @@ export const MANAGED_CLASS_FILTER_ROUTES = [
     answers: { 204: REMOVED_ANSWER },
     errors: ["class_filter_not_found"],
     async handle({ catalog }, call) {
-      await catalog.deleteClassFilter(call.access.log.key, classKeyOf(call));
+      await catalog.deleteClassFilter(call.access.log.key, classKeyParameter(call));
       return NO_CONTENT;
     },
   }),
 ];
 
 /** Returns the key of a class filter in the path. */
-export function classKeyOf({ params }: Pick<Call, "params">): string {
+export function classKeyParameter({ params }: Pick<Call, "params">): string {
   return (params["key"] ?? "").toLowerCase();
 }

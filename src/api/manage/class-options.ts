@@ -2,7 +2,7 @@ import { findClassFilter } from "../class-filters.ts";
 import { ok } from "../replies.ts";
 import { OptionsList, OptionsRecord } from "../schemas/answers.ts";
 import { Options } from "../schemas/inputs.ts";
-import { classKeyOf } from "./class-filters.ts";
+import { classKeyParameter } from "./class-filters.ts";
 import { managed } from "./managed.ts";
 
 /** Routes of the caller's own options for classes. */
@@ -32,7 +32,7 @@ export const CLASS_OPTION_ROUTES = [
     errors: ["class_filter_not_found"],
     handle({ catalog }, call) {
       const { account, log } = call.access;
-      const { key } = findClassFilter(catalog, log.key, classKeyOf(call));
+      const { key } = findClassFilter(catalog, log.key, classKeyParameter(call));
       const { alert, notify, hide } = catalog.classOptions(account.id, log.key, key);
       return ok({ alert, notify, hide });
     },
@@ -48,7 +48,7 @@ export const CLASS_OPTION_ROUTES = [
     errors: ["class_filter_not_found"],
     async handle({ catalog }, call) {
       const { account, log } = call.access;
-      const { key } = findClassFilter(catalog, log.key, classKeyOf(call));
+      const { key } = findClassFilter(catalog, log.key, classKeyParameter(call));
       const { alert, notify, hide } = await catalog.setClassOptions(account.id, log.key, key, await call.input());
       return ok({ alert, notify, hide });
     },

@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { created, NO_CONTENT, ok, REMOVED_ANSWER } from "../replies.ts";
 import { ShareList, ShareRecord } from "../schemas/answers.ts";
 import { NewShare } from "../schemas/inputs.ts";
-import { emailOf, findAccount } from "./accounts.ts";
+import { emailParameter, findAccount } from "./accounts.ts";
 import { managed } from "./managed.ts";
 
 export const SHARE_ROUTES = [
@@ -28,7 +28,7 @@ export const SHARE_ROUTES = [
     errors: ["share_not_found"],
     handle({ catalog }, call) {
       const { key } = call.access.log;
-      const asked = emailOf(call);
+      const asked = emailParameter(call);
       const account = catalog.account(asked);
       const role = account && catalog.roleOf(account.id, key);
       // Same message for an unknown e-mail: log admins may not learn which accounts exist.
@@ -68,7 +68,7 @@ export const SHARE_ROUTES = [
     answers: { 204: REMOVED_ANSWER },
     errors: ["share_not_found", "conflict"],
     async handle({ catalog }, call) {
-      await catalog.unshare(call.access.log.key, emailOf(call));
+      await catalog.unshare(call.access.log.key, emailParameter(call));
       return NO_CONTENT;
     },
   }),

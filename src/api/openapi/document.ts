@@ -10,7 +10,7 @@ import { HEADERS, TAGS } from "../endpoint.ts";
 import type { Answer, Endpoint } from "../endpoint.ts";
 import { ErrorRecord } from "../schemas/answers.ts";
 import { LogKeyText } from "../schemas/event-answers.ts";
-import { nameOf, NAMED_SCHEMAS } from "../schemas/named.ts";
+import { schemaName, NAMED_SCHEMAS } from "../schemas/named.ts";
 import { errorsOfEndpoint } from "./errors.ts";
 import { POSTING_ENDPOINTS } from "./posting.ts";
 
@@ -122,9 +122,9 @@ function describe(endpoint: Endpoint): Json {
 /** Describes the request bodies of an endpoint, by content type. */
 function describeBodies({ form, json, lines }: Endpoint): Json {
   return {
-    ...(form && { "application/x-www-form-urlencoded": { schema: reference(nameOf(form)) } }),
-    ...(json && { "application/json": { schema: reference(nameOf(json)) } }),
-    ...(lines && { "application/x-ndjson": { schema: reference(nameOf(lines)) } }),
+    ...(form && { "application/x-www-form-urlencoded": { schema: reference(schemaName(form)) } }),
+    ...(json && { "application/json": { schema: reference(schemaName(json)) } }),
+    ...(lines && { "application/x-ndjson": { schema: reference(schemaName(lines)) } }),
   };
 }
 
@@ -140,7 +140,7 @@ const SECURITY = {
 function pathParameter({ path, parameters }: Endpoint, name: string): Json {
   const description = parameters?.[name] ?? PATH_PARAMETERS[name];
   if (description === undefined) throw new Error(`the parameter ${name} of ${path} has no description`);
-  const schema = name === "log" ? reference(nameOf(LogKeyText)) : { type: "string" };
+  const schema = name === "log" ? reference(schemaName(LogKeyText)) : { type: "string" };
   return { name, in: "path", required: true, description, schema };
 }
 
@@ -199,7 +199,7 @@ const ERROR_HEADERS: Readonly<Record<number, string>> = {
 
 /** Describes the content of a response. JSON Schema cannot describe its XML and JSONP forms. */
 function contentOf(schema: z.ZodType, formats: Formats): Json {
-  const json = { "application/json": { schema: reference(nameOf(schema)) } };
+  const json = { "application/json": { schema: reference(schemaName(schema)) } };
   if (formats === "json") return json;
   const text = { schema: { type: "string" } };
   return { ...json, "text/xml": text, ...(formats !== "files" && { "application/javascript": text }) };

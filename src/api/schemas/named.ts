@@ -10,7 +10,7 @@ export function named<S extends z.ZodType>(id: string, schema: S): S {
 }
 
 /** Returns the name of a schema. @throws Error if it has none, a mistake in an operation */
-export function nameOf(schema: z.ZodType): string {
+export function schemaName(schema: z.ZodType): string {
   const name = NAMED_SCHEMAS.get(schema)?.id;
   if (name === undefined) throw new Error("a schema of an operation has no name");
   return name;

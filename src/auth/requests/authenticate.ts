@@ -3,8 +3,8 @@ import { hasBody, readBody } from "../../http/body.ts";
 import type { BodyOptions } from "../../http/body.ts";
 import { parseForm } from "../../http/form.ts";
 import type { Call } from "../../http/route.ts";
-import { guessNetworkOf } from "../../ratelimit/address.ts";
-import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import { guessNetwork } from "../../ratelimit/address.ts";
+import { quotaOwner } from "../../ratelimit/quota-owner.ts";
 import type { LogOwners } from "../../ratelimit/quota-owner.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import { foldEmail } from "../credential-checks.ts";
@@ -144,7 +144,7 @@ export type SessionCaller = AccountCaller & { readonly session: Session };
 
 /** Returns the account that a caller's requests count for: of an API key, its log's owner. */
 export function quotaOwnerOfCaller(catalog: LogOwners, caller: Caller): string {
-  return caller.kind === "account" ? caller.account.id : quotaOwnerOf(catalog, caller.grant.log);
+  return caller.kind === "account" ? caller.account.id : quotaOwner(catalog, caller.grant.log);
 }
 
 /**
@@ -161,7 +161,7 @@ export async function checkPair(
   const pair = guesses.pairFor(foldEmail(email), password);
   guesses.beforePair(peer, pair);
   const attempt = {
-    address: guessNetworkOf(call.address),
+    address: guessNetwork(call.address),
     isKnown: guesses.isKnown(peer, pair),
     guesses: guesses.addressGuesses(peer),
     failures: guesses.accountGuesses(pair),

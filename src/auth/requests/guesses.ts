@@ -1,5 +1,5 @@
 import { isGeneratedApiKey } from "../secrets.ts";
-import { guessNetworkOf } from "../../ratelimit/address.ts";
+import { guessNetwork } from "../../ratelimit/address.ts";
 import { createBuckets, createRecent } from "../../ratelimit/buckets.ts";
 
 /** The sender of a credential. */
@@ -73,14 +73,14 @@ export class Guesses {
   pairWait_s(peer: Peer, { account, pair }: Pair): number {
     if (this.#wasRightOn(peer.connection, pair)) return 0;
     if (this.isKnown(peer, account)) return this.#own.wait(`${account} ${peer.address}`);
-    const network = guessNetworkOf(peer.address);
+    const network = guessNetwork(peer.address);
     return Math.max(this.#networks.wait(network), this.#shareOfUnknown(network, account).wait(account));
   }
 
   wrongPair(peer: Peer, { account, pair }: Pair): void {
     // A request sent just before the password changed carries the former one.
     if (this.#isWithin(this.#right.get(pair), FORMER_MS)) return;
-    const network = guessNetworkOf(peer.address);
+    const network = guessNetwork(peer.address);
     const cost = this.#chargeNetwork(network, pair);
     if (this.isKnown(peer, account)) {
       this.#own.charge(`${account} ${peer.address}`, cost);
@@ -100,7 +100,7 @@ export class Guesses {
 
   /** Returns how many guesses count against an address now. */
   addressGuesses({ address }: Peer): number {
-    return this.#networks.spent(guessNetworkOf(address));
+    return this.#networks.spent(guessNetwork(address));
   }
 
   /** Returns how many guesses from unknown addresses count against an account now. */
@@ -137,14 +137,14 @@ export class Guesses {
    *   before
    */
   keyWait_s({ address, connection }: Peer, secret: string, findId: () => string | undefined): number {
-    const wait_s = this.#networks.wait(guessNetworkOf(address));
+    const wait_s = this.#networks.wait(guessNetwork(address));
     if (wait_s === 0 || isGeneratedApiKey(secret)) return 0;
     if (connection === null || !this.#connections.has(connection)) return wait_s;
     return this.#wasRightOn(connection, `key ${findId() ?? ""}`) ? 0 : wait_s;
   }
 
   wrongKey({ address }: Peer, secret: string, fingerprint: string): void {
-    if (!isGeneratedApiKey(secret)) this.#chargeNetwork(guessNetworkOf(address), fingerprint);
+    if (!isGeneratedApiKey(secret)) this.#chargeNetwork(guessNetwork(address), fingerprint);
   }
 
   rightKey({ connection }: Peer, secret: string, id: string): void {

@@ -2,7 +2,7 @@ import { LoggiaError } from "../../errors.ts";
 import { parseLogKey } from "../../events/event.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { Sender } from "../../ratelimit/address.ts";
-import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import { quotaOwner } from "../../ratelimit/quota-owner.ts";
 import type { LogOwners } from "../../ratelimit/quota-owner.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import { mayPost, requireKeyForLog, requirePostingScope } from "../permissions.ts";
@@ -37,7 +37,7 @@ export async function authorizeByKey(
   const found = await findGrant(secret, peer, options);
   const grant = requireKeyForLog(found, logOfPath === null ? (found?.log ?? null) : parseLogKey(logOfPath));
   guesses.rightKey(peer, secret, grant.id);
-  limiter.countCaller(quotaOwnerOf(catalog, grant.log));
+  limiter.countCaller(quotaOwner(catalog, grant.log));
   requirePostingScope(grant);
   return grant;
 }
@@ -74,7 +74,7 @@ export function authorizeFromMemory(
   if (!mayPost(grant, path)) return null;
   const peer = guesses.peerAt(sender, limiter.addressOf(sender));
   if (!guesses.mayUseKey(peer, secret, grant.id)) return null;
-  if (!limiter.admit(peer.address, quotaOwnerOf(catalog, grant.log))) return null;
+  if (!limiter.admit(peer.address, quotaOwner(catalog, grant.log))) return null;
   guesses.rightKey(peer, secret, grant.id);
   return grant.log;
 }

@@ -202,7 +202,7 @@ function stopIdlePolling(): void {
 /**
  * Returns the innermost message of an error, in one line, as kafkajs wraps errors several times.
  */
-export function reasonOf(error: unknown): string {
+export function kafkaReason(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
   return inner instanceof Error ? inner.message : String(inner);
@@ -212,14 +212,14 @@ export function reasonOf(error: unknown): string {
  * Returns a broker's error in Kafka's fixed words, or null if the client itself failed, whose
  * messages may name files and addresses.
  */
-export function refusalOf(error: unknown): string | null {
+export function kafkaRefusal(error: unknown): string | null {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
   return inner instanceof Error && "type" in inner ? inner.message : null;
 }
 
 /** Returns Kafka's name of a protocol error, or the client's name of one of its own. */
-export function kindOf(error: unknown): string {
+export function kafkaErrorKind(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
   const { type, name } = inner as { type?: unknown; name?: unknown };

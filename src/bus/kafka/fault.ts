@@ -1,13 +1,13 @@
 import { certificateFault } from "../../errors.ts";
-import { kindOf, reasonOf, type KafkaConnection } from "./client.ts";
+import { kafkaErrorKind, kafkaReason, type KafkaConnection } from "./client.ts";
 
 /**
  * Returns why a first connection failed, in one line without secrets. A broker that expects another
  * protocol just closes the connection, so the line names the settings that are not set.
  */
 export function openFailure(error: unknown, { tls, sasl }: Pick<KafkaConnection, "tls" | "sasl">): string {
-  const reason = reasonOf(error).replaceAll("\n", " ");
-  switch (kindOf(error)) {
+  const reason = kafkaReason(error).replaceAll("\n", " ");
+  switch (kafkaErrorKind(error)) {
     case "KafkaJSSASLAuthenticationError":
     case "SASL_AUTHENTICATION_FAILED":
       return `it refused the credentials of user ${JSON.stringify(sasl?.username ?? "")}`;

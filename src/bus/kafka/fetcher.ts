@@ -5,8 +5,8 @@ import type { JournalReadOptions, JournalRecord } from "../bus.ts";
 import {
   createKafkaClient,
   createKafkaCluster,
-  kindOf,
-  reasonOf,
+  kafkaErrorKind,
+  kafkaReason,
   type KafkaBroker,
   type KafkaCluster,
   type KafkaConnection,
@@ -57,7 +57,7 @@ export class KafkaFetcher implements AsyncDisposable {
         return await fetchRecords(await this.#leader(topic), topic, { from, maxBytes, wait_ms });
       } catch (error) {
         if (isOutOfRange(error)) throw error;
-        if (ELECTING.has(kindOf(error)) && performance.now() + RETRY_WAIT_MS < deadline_ms) {
+        if (ELECTING.has(kafkaErrorKind(error)) && performance.now() + RETRY_WAIT_MS < deadline_ms) {
           await sleep(RETRY_WAIT_MS);
           await this.#cluster.refreshMetadata().catch(() => {});
           continue;
@@ -115,11 +115,11 @@ async function fetchRecords(
 
 /** Whether a fetch began before the oldest record or behind the end. */
 export function isOutOfRange(error: unknown): boolean {
-  return kindOf(error) === "OFFSET_OUT_OF_RANGE";
+  return kafkaErrorKind(error) === "OFFSET_OUT_OF_RANGE";
 }
 
 function unavailable({ brokers }: KafkaConnection, error: unknown): LoggiaError {
-  return new LoggiaError("bus_unavailable", `Kafka at ${brokers.join(", ")} could not be read: ${reasonOf(error)}`, {
+  return new LoggiaError("bus_unavailable", `Kafka at ${brokers.join(", ")} could not be read: ${kafkaReason(error)}`, {
     cause: error,
   });
 }

@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../errors.ts";
 import { JournalCut, type Journal, type JournalReadOptions } from "../bus.ts";
 import { APPEND_DEADLINE_MS } from "../limits.ts";
-import { reasonOf, type KafkaConnection } from "./client.ts";
+import { kafkaReason, type KafkaConnection } from "./client.ts";
 import { isOutOfRange, KafkaFetcher } from "./fetcher.ts";
 import { KafkaProducer } from "./producer.ts";
 import type { KafkaTopics } from "./topics.ts";
@@ -56,7 +56,7 @@ export class KafkaJournals implements AsyncDisposable {
       await this.#connecting;
     } catch (error) {
       this.#connecting = null;
-      throw new LoggiaError("bus_unavailable", `Kafka could not be reached: ${reasonOf(error)}`, { cause: error });
+      throw new LoggiaError("bus_unavailable", `Kafka could not be reached: ${kafkaReason(error)}`, { cause: error });
     }
   }
 

@@ -15,7 +15,7 @@ import type {
   Subscription,
   Topic,
 } from "../bus.ts";
-import { createKafkaClient, reasonOf } from "./client.ts";
+import { createKafkaClient, kafkaReason } from "./client.ts";
 import { openFailure } from "./fault.ts";
 import { KafkaJournals } from "./journals.ts";
 import { loadProtocol } from "./protocol.ts";
@@ -246,7 +246,7 @@ class KafkaBus implements Bus {
         // The next request uses new connections, in case these are dead.
         dropConnections();
         const where = options.brokers.join(", ");
-        throw new LoggiaError("bus_unavailable", `Kafka at ${where} could not be reached: ${reasonOf(error)}`, {
+        throw new LoggiaError("bus_unavailable", `Kafka at ${where} could not be reached: ${kafkaReason(error)}`, {
           cause: error,
         });
       }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { PartitionAssigners, type Consumer, type PartitionAssigner } from "kafkajs";
 import type { Logger } from "pino";
-import { reasonOf } from "./client.ts";
+import { kafkaReason } from "./client.ts";
 
 /**
  * Private parts of kafkajs, whose consumers cannot remove an earlier consumer's member from a
@@ -83,7 +83,10 @@ export class KafkaMembership {
     } catch (error) {
       // The member is unknown if its session has expired. With any other error, joining waits at
       // most for that.
-      this.#log.debug({ reason: reasonOf(error) }, "the previous member could not be removed from the consumer group");
+      this.#log.debug(
+        { reason: kafkaReason(error) },
+        "the previous member could not be removed from the consumer group",
+      );
       return (error as { readonly retriable?: boolean }).retriable !== true;
     }
   }

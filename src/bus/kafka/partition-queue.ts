@@ -1,8 +1,8 @@
 import type { Logger } from "pino";
 import { LateAppend, LoggiaError } from "../../errors.ts";
 import type { NewRecord } from "../bus.ts";
-import { kindOf, reasonOf, refusalOf } from "./client.ts";
-import { backoff_ms, sizeOf } from "../limits.ts";
+import { kafkaErrorKind, kafkaReason, kafkaRefusal } from "./client.ts";
+import { backoff_ms, recordBytes } from "../limits.ts";
 import { pause } from "../wait.ts";
 
 /** One call of `append`. Settles when all its records are durable, or at its deadline. */
@@ -103,7 +103,7 @@ const REQUEST_RECORDS = 5000;
 const RECORD_OVERHEAD_BYTES = 40;
 
 function sizeOfItems(items: readonly Item[]): number {
-  return items.reduce((sum, { record }) => sum + sizeOf(record) + RECORD_OVERHEAD_BYTES, 0);
+  return items.reduce((sum, { record }) => sum + recordBytes(record) + RECORD_OVERHEAD_BYTES, 0);
 }
 
 /** Errors that last until an operator acts. Appends fail at once. */
@@ -157,7 +157,7 @@ export class PartitionQueue {
         timedOut.push(item);
         continue;
       }
-      size_bytes += sizeOf(item.record) + RECORD_OVERHEAD_BYTES;
+      size_bytes += recordBytes(item.record) + RECORD_OVERHEAD_BYTES;
       if (items.length > 0 && (size_bytes > this.#request_bytes || items.length === REQUEST_RECORDS)) break;
       items.push(item);
     }
@@ -186,7 +186,12 @@ export class PartitionQueue {
         if (this.#splitIfTooLarge(items, error)) return;
         this.#noteError(items, error);
         if (items.every(({ append }) => append.settled)) break;
-        const fields = { topic: this.topic, partition: this.partition, reason: reasonOf(error), records: items.length };
+        const fields = {
+          topic: this.topic,
+          partition: this.partition,
+          reason: kafkaReason(error),
+          records: items.length,
+        };
         this.#options.log.warn({ ...fields, failures }, "Kafka did not accept records; retrying");
         await pause(backoff_ms(failures), this.#options.closing);
       }
@@ -201,7 +206,7 @@ export class PartitionQueue {
    * compressed then.
    */
   #splitIfTooLarge(items: readonly Item[], error: unknown): boolean {
-    if (kindOf(error) !== "MESSAGE_TOO_LARGE" || this.isTooLarge(items)) return false;
+    if (kafkaErrorKind(error) !== "MESSAGE_TOO_LARGE" || this.isTooLarge(items)) return false;
     this.#request_bytes = Math.floor(sizeOfItems(items) / 2);
     this.#queue.unshift(...items);
     this.isBusy = false;
@@ -210,12 +215,12 @@ export class PartitionQueue {
 
   /** Notes the error for the deadline's message. Fails appends that cannot succeed. */
   #noteError(items: readonly Item[], error: unknown): void {
-    const reason = reasonOf(error);
-    const isTooLarge = kindOf(error) === "MESSAGE_TOO_LARGE";
-    const isPermanent = this.#options.closing.aborted || PERMANENT_ERRORS.has(kindOf(error));
+    const reason = kafkaReason(error);
+    const isTooLarge = kafkaErrorKind(error) === "MESSAGE_TOO_LARGE";
+    const isPermanent = this.#options.closing.aborted || PERMANENT_ERRORS.has(kafkaErrorKind(error));
     for (const { append } of items) {
       append.reason = reason;
-      append.refusal = refusalOf(error);
+      append.refusal = kafkaRefusal(error);
       if (isTooLarge) {
         append.fail(
           new LoggiaError("body_too_large", "The record is larger than Kafka is configured to accept", {

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { LoggiaError } from "../../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions } from "../bus.ts";
-import { ABORT_GRACE_MS, backoff_ms, sizeOf } from "../limits.ts";
+import { ABORT_GRACE_MS, backoff_ms, recordBytes } from "../limits.ts";
 import { pause, settledWithin } from "../wait.ts";
 
 export type PartitionOptions = {
@@ -101,7 +101,7 @@ export class KafkaPartition {
     let count = 0;
     let size_bytes = 0;
     for (const record of this.#queue) {
-      size_bytes += sizeOf(record);
+      size_bytes += recordBytes(record);
       if (count === maxRecords || (count > 0 && size_bytes > maxBytes)) break;
       count += 1;
     }

@@ -3,7 +3,7 @@ import { LoggiaError } from "../../errors.ts";
 import type { NewRecord } from "../bus.ts";
 import { CLIENT_RETRY, createKafkaClient, REQUEST_TIMEOUT_MS, type KafkaConnection } from "./client.ts";
 import { Append, PartitionQueue, type Item } from "./partition-queue.ts";
-import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, sizeOf } from "../limits.ts";
+import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, recordBytes } from "../limits.ts";
 import { settledWithin } from "../wait.ts";
 
 /**
@@ -71,7 +71,7 @@ export class KafkaProducer {
   append(topic: string, records: readonly NewRecord[], deadline_ms = APPEND_DEADLINE_MS): Promise<void> {
     if (records.length === 0) return Promise.resolve();
     if (this.#isClosed) return Promise.reject(new LoggiaError("bus_unavailable", "The bus is closed"));
-    const size_bytes = records.reduce((sum, record) => sum + sizeOf(record), 0);
+    const size_bytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
     const overflows = this.#records + records.length > QUEUE_RECORDS || this.#size_bytes + size_bytes > QUEUE_BYTES;
     // A large append is never refused for its own size: with an empty queue it is accepted alone.
     if (overflows && this.#records > 0) {
@@ -109,7 +109,7 @@ export class KafkaProducer {
       send: (items) => this.#send([{ queue, items }]),
       released: (items) => {
         this.#records -= items.length;
-        for (const { record } of items) this.#size_bytes -= sizeOf(record);
+        for (const { record } of items) this.#size_bytes -= recordBytes(record);
       },
     });
     return queue;
@@ -143,7 +143,7 @@ export class KafkaProducer {
       if (queue.isBusy || queue.isIdle) continue;
       const items = queue.take();
       if (items.length > 0) taken.push({ queue, items });
-      for (const { record } of items) size_bytes += sizeOf(record);
+      for (const { record } of items) size_bytes += recordBytes(record);
     }
     return taken;
   }

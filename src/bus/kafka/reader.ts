@@ -1,8 +1,8 @@
 import type { Consumer, EachBatchPayload } from "kafkajs";
 import { LoggiaError } from "../../errors.ts";
 import type { BusRecord, ReadOptions } from "../bus.ts";
-import { CLIENT_RETRY, createKafkaClient, reasonOf, type KafkaConnection } from "./client.ts";
-import { sizeOf } from "../limits.ts";
+import { CLIENT_RETRY, createKafkaClient, kafkaReason, type KafkaConnection } from "./client.ts";
+import { recordBytes } from "../limits.ts";
 import { settledWithin } from "../wait.ts";
 
 /** Offsets to read of one partition: from `next` up to, but not including, `end`. */
@@ -138,7 +138,7 @@ function* batchesOf(
   let batch: BusRecord[] = [];
   let size_bytes = 0;
   for (const record of records) {
-    const size = sizeOf(record);
+    const size = recordBytes(record);
     if (batch.length > 0 && (batch.length >= maxRecords || size_bytes + size > maxBytes)) {
       yield batch;
       batch = [];
@@ -151,7 +151,7 @@ function* batchesOf(
 }
 
 function unavailable({ brokers }: KafkaConnection, error: Error): LoggiaError {
-  return new LoggiaError("bus_unavailable", `Kafka at ${brokers.join(", ")} could not be read: ${reasonOf(error)}`, {
+  return new LoggiaError("bus_unavailable", `Kafka at ${brokers.join(", ")} could not be read: ${kafkaReason(error)}`, {
     cause: error,
   });
 }

@@ -2,7 +2,7 @@ import type { Consumer, EachBatchPayload, KafkaMessage, Offsets } from "kafkajs"
 import type { Logger } from "pino";
 import { LoggiaError } from "../../errors.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "../bus.ts";
-import { CLIENT_RETRY, createKafkaClient, reasonOf, type KafkaClient, type KafkaConnection } from "./client.ts";
+import { CLIENT_RETRY, createKafkaClient, kafkaReason, type KafkaClient, type KafkaConnection } from "./client.ts";
 import { KafkaMembership } from "./membership.ts";
 import { KafkaPartition } from "./partition.ts";
 import { backoff_ms, CLOSE_TIMEOUT_MS } from "../limits.ts";
@@ -106,11 +106,11 @@ export class KafkaSubscription implements Subscription {
       if (performance.now() - this.#joined_ms > GIVE_UP_MS) {
         throw new LoggiaError(
           "bus_unavailable",
-          `The group could not be joined for ${GIVE_UP_MS / 60_000} minutes: ${reasonOf(reason)}`,
+          `The group could not be joined for ${GIVE_UP_MS / 60_000} minutes: ${kafkaReason(reason)}`,
           { cause: reason },
         );
       }
-      this.#log.warn({ reason: reasonOf(reason), failures }, "the consumer ended; creating a new one");
+      this.#log.warn({ reason: kafkaReason(reason), failures }, "the consumer ended; creating a new one");
       await pause(Math.min(backoff_ms(failures), REBUILD_WAIT_MAX_MS), this.#closing.signal);
     }
   }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "kafkajs";
 import { StartError } from "../../errors.ts";
 import { JOURNALS, TOPICS, type JournalName, type Topic } from "../bus.ts";
-import { kindOf, type KafkaConnection } from "./client.ts";
+import { kafkaErrorKind, type KafkaConnection } from "./client.ts";
 
 type TopicOrJournal = Topic | JournalName;
 /** All topics and journals, with their names on the cluster. */
@@ -105,7 +105,7 @@ async function retryWhileElecting<T>(request: () => Promise<T>): Promise<T> {
 
 /** Whether an error ends by itself once the cluster has elected leaders and coordinators. */
 export function isElecting(error: unknown): boolean {
-  return ELECTING.has(kindOf(error));
+  return ELECTING.has(kafkaErrorKind(error));
 }
 
 const METADATA_ATTEMPTS = 40;

@@ -14,7 +14,7 @@ import {
   type Subscription,
   type Topic,
 } from "../bus.ts";
-import { APPEND_DEADLINE_MS, sizeOf } from "../limits.ts";
+import { APPEND_DEADLINE_MS, recordBytes } from "../limits.ts";
 import { BusFileClient } from "./client.ts";
 import { GroupCommit } from "./commit.ts";
 import type { CommitRequest } from "./commit.ts";
@@ -138,7 +138,7 @@ class FileBus implements SqliteBus {
 
   append(topic: Topic, records: readonly NewRecord[], options: { deadline_ms?: number } = {}): Promise<void> {
     if (records.length === 0) return Promise.resolve();
-    const size_bytes = records.reduce((sum, record) => sum + sizeOf(record), 0);
+    const size_bytes = records.reduce((sum, record) => sum + recordBytes(record), 0);
     if (!this.#commits.hasRoom(records.length, size_bytes)) {
       return Promise.reject(new LoggiaError("overloaded", "Too much is waiting to be stored; try again in a moment"));
     }
@@ -274,7 +274,7 @@ class FileBus implements SqliteBus {
       const found = await this.#file.read(topic, next, { maxRecords: most, maxBytes: most_bytes });
       const before_bytes = left_bytes;
       for (const record of found) {
-        left_bytes -= sizeOf(record);
+        left_bytes -= recordBytes(record);
         if (left_bytes < 0 && records.length > 0) return records;
         records.push(record);
       }

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { LoggiaError } from "../../errors.ts";
 import { busyPolled_ms } from "../../scheduling/busy-poll.ts";
 import type { Batch, BusRecord, SubscribeOptions, Subscription } from "../bus.ts";
-import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, sizeOf } from "../limits.ts";
+import { ABORT_GRACE_MS, backoff_ms, CLOSE_TIMEOUT_MS, recordBytes } from "../limits.ts";
 import { averageLoad, NO_LOAD, throttleLeft_ms, SILENCE_MS, type ThreadLoad } from "./consumer-throttle.ts";
 import { isCorruption } from "./errors.ts";
 import { pause, settledWithin, turn } from "../wait.ts";
@@ -138,7 +138,7 @@ export class SqliteSubscription implements Subscription {
   /** Whether a batch is full or nearly full, so that more records are likely to follow. */
   #isFull(records: readonly BusRecord[]): boolean {
     const { maxRecords, maxBytes } = this.#options;
-    return records.length >= maxRecords || records.reduce((sum, record) => sum + sizeOf(record), 0) > maxBytes / 2;
+    return records.length >= maxRecords || records.reduce((sum, record) => sum + recordBytes(record), 0) > maxBytes / 2;
   }
 
   async #throttle(worked_ms: number, last: BusRecord): Promise<void> {

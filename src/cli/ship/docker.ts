@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import { timeOf } from "../../ingest/kit/times.ts";
+import { readProducerTime } from "../../ingest/kit/times.ts";
 import type { LineMetadata } from "../ship-events.ts";
 import type { DockerLine } from "./framing.ts";
 
@@ -27,7 +27,7 @@ export function createContainers(): (path: string, line: DockerLine | null) => P
     const { stream = "", time = "", attrs = {} } = line ?? {};
     return {
       source: container.source,
-      created: timeOf(time)?.ms ?? null,
+      created: readProducerTime(time)?.ms ?? null,
       severity: null,
       attributes: { ...container.attributes, ...(stream !== "" && { stream }), ...attrs },
     };

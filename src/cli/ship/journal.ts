@@ -7,7 +7,7 @@ import { CommandError } from "../request.ts";
 import type { LineMetadata } from "../ship-events.ts";
 import { PLAIN_LINES } from "./framing.ts";
 import type { Position, ShipState } from "./state.ts";
-import { recordsOf } from "./streams.ts";
+import { readStreamRecords } from "./streams.ts";
 
 export type JournalEntry = { readonly text: string; readonly metadata: LineMetadata };
 export type JournalPiece = { readonly entries: readonly JournalEntry[]; readonly position: Position | null };
@@ -47,7 +47,7 @@ export async function* readJournal(
   const faults = text(child.stderr);
   faults.catch(() => {});
   try {
-    for await (const records of recordsOf(child.stdout, PLAIN_LINES)) {
+    for await (const records of readStreamRecords(child.stdout, PLAIN_LINES)) {
       const read = records.map(({ text }) => entryOf(text));
       const last = read.findLast(({ cursor }) => cursor !== "");
       const position = last === undefined ? null : { source: "journal", id, mark: { cursor: last.cursor } };

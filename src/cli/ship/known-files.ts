@@ -1,5 +1,5 @@
 import type { ByteSource } from "./byte-source.ts";
-import { fileKey, type FileMark, fingerprintOf, HEAD_BYTES, hasTail, isBeginningOf, newMark } from "./mark.ts";
+import { fileKey, type FileMark, fingerprintBytes, HEAD_BYTES, hasTail, isBeginningOf, newMark } from "./mark.ts";
 import type { StoredMark } from "./mark.ts";
 import type { ShipState } from "./state.ts";
 import type { FoundFile } from "./word-scan.ts";
@@ -138,7 +138,7 @@ export class KnownFiles {
     const head = await bytes.read(0, HEAD_BYTES);
     const hashes = new Map<number, string>();
     const hashOf = (size_bytes: number): string => {
-      if (!hashes.has(size_bytes)) hashes.set(size_bytes, fingerprintOf(head.subarray(0, size_bytes)).hash);
+      if (!hashes.has(size_bytes)) hashes.set(size_bytes, fingerprintBytes(head.subarray(0, size_bytes)).hash);
       return hashes.get(size_bytes)!;
     };
     const alike = possible.filter(
@@ -172,5 +172,5 @@ export class KnownFiles {
 }
 
 async function headOf(bytes: ByteSource) {
-  return fingerprintOf(await bytes.read(0, HEAD_BYTES));
+  return fingerprintBytes(await bytes.read(0, HEAD_BYTES));
 }

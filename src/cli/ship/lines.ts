@@ -34,7 +34,7 @@ export const ENCODING_BYTES = 8;
  * Returns the encoding of a file that begins with these bytes; null if it depends on those that
  * follow. Without a byte order mark, UTF-16 is detected by characters of ASCII at the beginning.
  */
-export function encodingOf(head: Buffer, isWhole = false): Encoding | null {
+export function detectEncoding(head: Buffer, isWhole = false): Encoding | null {
   if (head[0] === 0xff && head[1] === 0xfe) return "utf16le";
   if (head[0] === 0xfe && head[1] === 0xff) return "utf16be";
   const units = Math.min(head.length, ENCODING_BYTES) >> 1;

@@ -38,11 +38,11 @@ export type Fingerprint = { readonly size_bytes: number; readonly hash: string }
 export const HEAD_BYTES = 1024;
 export const TAIL_BYTES = 64;
 
-export function fingerprintOf(bytes: Buffer): Fingerprint {
+export function fingerprintBytes(bytes: Buffer): Fingerprint {
   return { size_bytes: bytes.length, hash: createHash("sha256").update(bytes).digest("base64url").slice(0, 22) };
 }
 
-export const NO_FINGERPRINT = fingerprintOf(Buffer.alloc(0));
+export const NO_FINGERPRINT = fingerprintBytes(Buffer.alloc(0));
 
 /** Identifies a file until it is removed. */
 export function fileKey({ dev, ino }: Pick<FileMark, "dev" | "ino">): string {
@@ -61,7 +61,7 @@ export async function matches(mark: FileMark, source: ByteSource): Promise<boole
 }
 
 export async function hasHead({ head }: FileMark, source: ByteSource): Promise<boolean> {
-  return fingerprintOf(await source.read(0, head.size_bytes)).hash === head.hash;
+  return fingerprintBytes(await source.read(0, head.size_bytes)).hash === head.hash;
 }
 
 /**
@@ -92,5 +92,5 @@ export async function isBeginningOf(mark: FileMark, source: ByteSource, size_byt
 /** Whether the bytes before a position are those that were read. */
 export async function hasTail({ position, tail }: Checkpoint, source: ByteSource): Promise<boolean> {
   const bytes = await source.read(position - tail.size_bytes, tail.size_bytes);
-  return fingerprintOf(bytes).hash === tail.hash;
+  return fingerprintBytes(bytes).hash === tail.hash;
 }

@@ -11,7 +11,7 @@ import { type Framing, MULTILINE_WAIT_S, type TextRecord } from "./framing.ts";
 import type { Item } from "./item.ts";
 import { readJournal } from "./journal.ts";
 import type { Position, ShipState } from "./state.ts";
-import { recordsOf } from "./streams.ts";
+import { readStreamRecords } from "./streams.ts";
 
 export type SourceOptions = {
   readonly follow?: boolean;
@@ -108,7 +108,8 @@ async function* streamPieces(
 ): AsyncGenerator<Piece> {
   try {
     const chunks = unpack(createReadStream(path, { signal }), path);
-    for await (const records of recordsOf(chunks, framing)) yield { items: itemsOf(records, write), position: null };
+    for await (const records of readStreamRecords(chunks, framing))
+      yield { items: itemsOf(records, write), position: null };
   } catch (error) {
     if (!signal.aborted) unreadable(path, error as Error);
   }
@@ -117,7 +118,7 @@ async function* streamPieces(
 async function* inputPieces(framing: Framing, { stdin, write, unreadable, signal }: Reading): AsyncGenerator<Piece> {
   signal.addEventListener("abort", () => stdin.destroy(), { once: true });
   try {
-    for await (const records of recordsOf(unpack(stdin), framing)) {
+    for await (const records of readStreamRecords(unpack(stdin), framing)) {
       yield { items: itemsOf(records, write), position: null };
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { frame, type Framing, PLAIN_LINES, type TextRecord } from "./framing.ts";
-import { type Encoding, encodingOf, LINE_MAX_BYTES } from "./lines.ts";
+import { type Encoding, detectEncoding, LINE_MAX_BYTES } from "./lines.ts";
 
 const PIECE_RECORDS = 250;
 
@@ -9,7 +9,7 @@ const PIECE_RECORDS = 250;
  * Yields the records of a stream as they arrive. The last line needs no line break. An unfinished
  * record waits for more lines until the stream ends or is silent for `wait_ms`.
  */
-export async function* recordsOf(
+export async function* readStreamRecords(
   stream: AsyncIterable<Buffer>,
   framing: Framing,
 ): AsyncGenerator<readonly TextRecord[]> {
@@ -67,7 +67,7 @@ class StreamBytes {
   }
 
   *framed(flush: "nothing" | "groups" | "all"): Generator<readonly TextRecord[]> {
-    this.#encoding ??= encodingOf(this.#bytes, flush === "all");
+    this.#encoding ??= detectEncoding(this.#bytes, flush === "all");
     if (this.#encoding === null) return;
     for (;;) {
       const framed = frame(this.#bytes, this.#framing, {
@@ -90,5 +90,5 @@ class StreamBytes {
 
 /** Yields the lines of a stream without line breaks and byte order mark. */
 export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  for await (const records of recordsOf(stream, PLAIN_LINES)) yield* records.map(({ text }) => text);
+  for await (const records of readStreamRecords(stream, PLAIN_LINES)) yield* records.map(({ text }) => text);
 }

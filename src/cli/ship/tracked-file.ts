@@ -5,8 +5,8 @@ import { type ByteSource, openBytes } from "./byte-source.ts";
 import type { Fence } from "./fence.ts";
 import { frame, type Framing, type FrameResult, type TextRecord } from "./framing.ts";
 import { baseName } from "./generation-names.ts";
-import { type Encoding, encodingOf, ENCODING_BYTES, LINE_MAX_BYTES } from "./lines.ts";
-import { checkpointsAt, fileKey, fingerprintOf, HEAD_BYTES, hasTail, type StoredMark, TAIL_BYTES } from "./mark.ts";
+import { type Encoding, detectEncoding, ENCODING_BYTES, LINE_MAX_BYTES } from "./lines.ts";
+import { checkpointsAt, fileKey, fingerprintBytes, HEAD_BYTES, hasTail, type StoredMark, TAIL_BYTES } from "./mark.ts";
 import type { Position } from "./state.ts";
 import { type FoundFile, fileKeyAt } from "./word-scan.ts";
 
@@ -189,7 +189,7 @@ export class TrackedFile {
     const { position, isWithin } = this.stored.mark;
     const { end, isClosed } = this.#hole;
     const flush = this.#isAll ? this.#flush(source) : "nothing";
-    const encoding = this.#encoding ?? encodingOf(this.#bytes, flush === "all");
+    const encoding = this.#encoding ?? detectEncoding(this.#bytes, flush === "all");
     return frame(encoding === null ? Buffer.alloc(0) : this.#bytes, this.#options.framing, {
       encoding: encoding ?? "utf8",
       isFirst: position === 0,
@@ -221,9 +221,12 @@ export class TrackedFile {
     this.#bytes = bytes.subarray(tail.size_bytes);
     const end = position + this.#bytes.length;
     if (end !== this.#end) [this.#end, this.#grownAt_ms] = [end, performance.now()];
-    if (fingerprintOf(bytes.subarray(0, tail.size_bytes)).hash !== tail.hash) return false;
+    if (fingerprintBytes(bytes.subarray(0, tail.size_bytes)).hash !== tail.hash) return false;
     if (this.#encoding === null) {
-      this.#encoding = encodingOf(position === 0 ? this.#bytes : await source.read(0, ENCODING_BYTES), position > 0);
+      this.#encoding = detectEncoding(
+        position === 0 ? this.#bytes : await source.read(0, ENCODING_BYTES),
+        position > 0,
+      );
     }
     return true;
   }
@@ -249,11 +252,11 @@ export class TrackedFile {
     const { mark } = this.stored;
     const position = mark.position + consumed;
     const head_bytes = Math.min(position, HEAD_BYTES);
-    const tail = fingerprintOf(this.#bytes.subarray(Math.max(consumed - TAIL_BYTES, 0), consumed));
+    const tail = fingerprintBytes(this.#bytes.subarray(Math.max(consumed - TAIL_BYTES, 0), consumed));
     let { head } = mark;
     if (head.size_bytes < head_bytes) {
       const first = mark.position === 0 ? this.#bytes.subarray(0, head_bytes) : await source.read(0, head_bytes);
-      head = fingerprintOf(first);
+      head = fingerprintBytes(first);
     }
     const changed_ms = Number(this.changed_ns / 1_000_000n);
     const checkpoints = checkpointsAt(position, mark);

@@ -11,7 +11,7 @@ import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import { CUT_TAG } from "../kit/cut-tag.ts";
 import type { ProducerEvent } from "../kit/endpoint.ts";
 import type { ProducerTime } from "../kit/time-forms.ts";
-import { digitsOf } from "../kit/times.ts";
+import { timeDigits } from "../kit/times.ts";
 
 /** Attribute with the time in nanoseconds, if it is more precise than `created`. */
 const NANOSECONDS = "time_ns";
@@ -88,7 +88,7 @@ function createdOf(
   if (ms < 0 || ms > read_ms + CREATED_AHEAD_MS) {
     return { created: null, extra: [[CLAIMED_CREATED, new Date(ms).toISOString()]] };
   }
-  return { created: ms, extra: ns === 0 ? [] : [[NANOSECONDS, digitsOf(time)]] };
+  return { created: ms, extra: ns === 0 ? [] : [[NANOSECONDS, timeDigits(time)]] };
 }
 
 type Fit = (text: string, limit: number) => string;

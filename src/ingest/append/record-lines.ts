@@ -22,7 +22,7 @@ export type AcceptedLines = {
 };
 
 /** @param created in milliseconds since the Unix epoch; null: the moment of acceptance */
-export function lineOf(fields: string, created: number | null = null): Line {
+export function recordLine(fields: string, created: number | null = null): Line {
   return { fields, created: created === null ? null : String(created) };
 }
 
@@ -35,7 +35,7 @@ export function buildRecords(accepted: readonly AcceptedLines[]): { key: string;
     const nthId = idsFrom(first);
     const accepted = String(created);
     for (const [n, line] of post.lines.entries()) {
-      const size_bytes = sizeOf(line);
+      const size_bytes = lineBytes(line);
       let record = open.get(log);
       const isFull = (r: NonNullable<typeof record>): boolean =>
         r.size_bytes + size_bytes > RECORD_MAX_BYTES || r.lines.length === RECORD_MAX_EVENTS;
@@ -53,6 +53,6 @@ export function buildRecords(accepted: readonly AcceptedLines[]): { key: string;
 }
 
 /** Returns the approximate size of a line within a record, in bytes. */
-export function sizeOf({ fields }: Line): number {
+export function lineBytes({ fields }: Line): number {
   return Buffer.byteLength(fields) + LINE_OVERHEAD_BYTES;
 }

@@ -13,7 +13,7 @@ import { oldestKept, postTimesBy } from "./created.ts";
 import type { WriteCoalescer } from "./write-coalescer.ts";
 import type { Line } from "./record-lines.ts";
 import type { Append, Idempotency } from "../idempotency/idempotency.ts";
-import { FREE_EVENTS, mostEventsOf, SharedParts } from "../kit/amplification.ts";
+import { FREE_EVENTS, maxEvents, SharedParts } from "../kit/amplification.ts";
 import type { SharedPart } from "../kit/amplification.ts";
 import { fittedLine } from "./fitted-line.ts";
 import { CUT_TAG, tagIfCut } from "../kit/cut-tag.ts";
@@ -182,7 +182,7 @@ async function readThrough({ items }: Reading, producer: Producer): Promise<void
 
 /** @throws LoggiaError `body_too_large` */
 function requireRoom(events: number, { sent_bytes }: Producer): void {
-  const most = mostEventsOf(sent_bytes);
+  const most = maxEvents(sent_bytes);
   if (events <= most) return;
   const rule = `${FREE_EVENTS}, and one for each byte`;
   const message = `The ${sent_bytes} bytes sent may hold at most ${most} events (${rule})`;

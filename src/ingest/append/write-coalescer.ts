@@ -4,12 +4,12 @@ import { LateAppend, LoggiaError } from "../../errors.ts";
 import type { LogKey, PostedEvent } from "../../events/event.ts";
 import type { EventId, IdSource } from "../../events/id.ts";
 import { encodeFields, encodeVisitFields } from "../../events/record.ts";
-import { releaseIds, reserveOf, type Ids } from "../idempotency/post-ids.ts";
+import { releaseIds, idReserve, type Ids } from "../idempotency/post-ids.ts";
 import { PostQueue } from "./post-queue.ts";
 import type { PostCallbacks, QueuedPost } from "./post-queue.ts";
 import { UnsettledAppends } from "./unsettled-appends.ts";
 import type { ValidatedVisit } from "./validated.ts";
-import { buildRecords, lineOf, sizeOf } from "./record-lines.ts";
+import { buildRecords, recordLine, lineBytes } from "./record-lines.ts";
 import type { AcceptedLines, Line } from "./record-lines.ts";
 
 export type WriteCoalescerOptions = {
@@ -116,15 +116,15 @@ class Coalescer implements WriteCoalescer {
   }
 
   submit(log: LogKey, valid: PostedEvent, created?: number | null): Promise<EventId> {
-    return this.submitLines(log, [lineOf(encodeFields(valid), created)]);
+    return this.submitLines(log, [recordLine(encodeFields(valid), created)]);
   }
 
   submitWithCallbacks(log: LogKey, valid: PostedEvent, callbacks: PostCallbacks, created?: number | null): void {
-    this.#enqueue(log, [lineOf(encodeFields(valid), created)], NEW_IDS, callbacks);
+    this.#enqueue(log, [recordLine(encodeFields(valid), created)], NEW_IDS, callbacks);
   }
 
   submitVisit(log: LogKey, valid: ValidatedVisit): Promise<EventId> {
-    return this.submitLines(log, [lineOf(encodeVisitFields(valid))]);
+    return this.submitLines(log, [recordLine(encodeVisitFields(valid))]);
   }
 
   submitLines(
@@ -145,7 +145,7 @@ class Coalescer implements WriteCoalescer {
   }
 
   #enqueue(log: LogKey, lines: readonly Line[], ids: Ids, callbacks: PostCallbacks, awaitsOutcome = false): void {
-    const size_bytes = lines.reduce((sum, line) => sum + sizeOf(line), 0);
+    const size_bytes = lines.reduce((sum, line) => sum + lineBytes(line), 0);
     const own = this.#queue.totalsOf(this.#options.quotaOwnerOf(log));
     if (!this.#queue.hasRoom(own, lines.length, size_bytes)) {
       return callbacks.reject(
@@ -278,10 +278,10 @@ class Coalescer implements WriteCoalescer {
  * reservation from delaying the other posts.
  */
 async function reserveAll(posts: readonly Accepted[], timeout_ms: number): Promise<readonly Accepted[]> {
-  if (posts.every(({ post }) => reserveOf(post.ids) === null)) return posts;
+  if (posts.every(({ post }) => idReserve(post.ids) === null)) return posts;
   const isReserved = await Promise.all(
     posts.map(async ({ post, first, created }) => {
-      const reserve = reserveOf(post.ids);
+      const reserve = idReserve(post.ids);
       if (reserve === null) return true;
       try {
         await withTimeout(reserve(first, created), timeout_ms);

@@ -18,7 +18,7 @@ export type Ids =
     }
   | { readonly first: EventId; readonly created: number };
 
-export function reserveOf(ids: Ids): Reserve | null {
+export function idReserve(ids: Ids): Reserve | null {
   return "reserve" in ids ? ids.reserve : null;
 }
 

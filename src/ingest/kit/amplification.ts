@@ -8,7 +8,7 @@ import type { FieldLimits } from "../../events/limits.ts";
 export const FREE_EVENTS = 100;
 
 /** Returns how many events a request of this size as sent may hold. */
-export function mostEventsOf(sent_bytes: number): number {
+export function maxEvents(sent_bytes: number): number {
   return FREE_EVENTS + sent_bytes;
 }
 

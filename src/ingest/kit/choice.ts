@@ -24,7 +24,7 @@ const LONGEST = 1_000;
  * Reads the parameters `text_field`, `time_field`, `source_field` and `tags`, or the headers
  * `X-Loggia-Text-Field` and so on: some clients can set only one of these.
  */
-export function choiceOf(query: URLSearchParams, headers: IncomingHttpHeaders): FieldChoice {
+export function readFieldChoice(query: URLSearchParams, headers: IncomingHttpHeaders): FieldChoice {
   const given = (name: string): readonly string[] => {
     const header = headers[`x-loggia-${name.replace("_", "-")}`];
     const text = query.get(name) ?? (typeof header === "string" ? header : "");

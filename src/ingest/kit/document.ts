@@ -13,7 +13,7 @@ import { meaningOfName, producerNames, severityNamed } from "./producer-names.ts
 import type { ProducerField } from "./producer-names.ts";
 import type { Severity } from "./severity.ts";
 import type { ProducerTime, TimeReading } from "./time-forms.ts";
-import { isTimeExpected, timeOf, timeOfMembers, USED_MEMBERS } from "./times.ts";
+import { isTimeExpected, readProducerTime, timeOfMembers, USED_MEMBERS } from "./times.ts";
 import type { GivenTime } from "./times.ts";
 
 /** Fields of an event that a protocol knows from outside the document. */
@@ -93,7 +93,7 @@ export function findFields(attributes: MutableAttributes, times?: TimeReading): 
     const { field, rank, object } = meaning;
     if (rank >= (ranks[field] ?? Infinity)) continue;
     if (field === "time") {
-      const moment = object === undefined ? timeOf(value, times) : timeOfAttribute(attributes, object, times);
+      const moment = object === undefined ? readProducerTime(value, times) : timeOfAttribute(attributes, object, times);
       if (moment === null) {
         found.isTimeUnread ||= isTimeExpected(value);
         continue;
@@ -224,7 +224,7 @@ function timeOfAttribute(
   const value = attributes.get(name);
   return value === undefined
     ? timeOfMembers((member) => attributes.get(`${name}.${member}`), times)
-    : timeOf(value, times);
+    : readProducerTime(value, times);
 }
 
 /** Removes an attribute that is the time, or the members of an object that is. */
@@ -241,7 +241,7 @@ function takeClock(attributes: MutableAttributes, found: Found, times: TimeReadi
   if (found.time !== "date") return null;
   const [date, clock] = [attributes.get("date"), attributes.get("time")];
   if (typeof date !== "string" || typeof clock !== "string" || date.includes(":") || !CLOCK.test(clock)) return null;
-  const time = timeOf(`${date} ${clock}`, times);
+  const time = readProducerTime(`${date} ${clock}`, times);
   if (time !== null) attributes.delete("time");
   return time;
 }

@@ -5,7 +5,7 @@ import { eventOfAttributes } from "./document.ts";
 import { flattenInto, put } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { isObject } from "./json.ts";
-import { EventTime, plainOf } from "./msgpack.ts";
+import { EventTime, plainValue } from "./msgpack.ts";
 import { tagIfCut } from "./cut-tag.ts";
 import type { ReadEvent, Received } from "./endpoint.ts";
 import { readGivenTime } from "./times.ts";
@@ -60,7 +60,7 @@ export class FluentEntries {
   eventOfRecord(record: Members, metadata: Members = {}, time: unknown = null): ReadEvent {
     const [common, group] = [this.#parts.take(this.#common), this.#parts.take(this.#group)];
     const attributes: MutableAttributes = new Map(common.attributes);
-    flattenInto(attributes, plainOf(record) as Members);
+    flattenInto(attributes, plainValue(record) as Members);
     const own = Object.keys(metadata).length > 0 ? flattened(membersOfMetadata(metadata)) : [];
     for (const [name, value] of own) put(attributes, name, value);
     for (const [name, value] of group.attributes) put(attributes, name, value);
@@ -82,7 +82,7 @@ function flattened(objects: readonly Members[]): MutableAttributes {
 
 /** Returns metadata in order of precedence. Fields of OpenTelemetry have the names that OTLP's have. */
 function membersOfMetadata({ [OTLP]: otlp, ...others }: Members): readonly Members[] {
-  if (!isObject(otlp)) return [plainOf({ ...others, ...(otlp !== undefined && { otlp }) }) as Members];
+  if (!isObject(otlp)) return [plainValue({ ...others, ...(otlp !== undefined && { otlp }) }) as Members];
   const { attributes, observed_timestamp: observed, timestamp: _, ...fields } = otlp;
   const named = Object.entries(fields).map(([name, value]) => [name, isId(name, value) ? hexOf(value) : value]);
   const seen = typeof observed === "bigint" ? { observed_time_ns: `${observed}` } : {};
@@ -98,7 +98,7 @@ function membersOfGroup(body: Members, { schema }: Members): readonly Members[] 
 }
 
 function plainMembersOf(members: unknown): Members {
-  return isObject(members) ? (plainOf(members) as Members) : {};
+  return isObject(members) ? (plainValue(members) as Members) : {};
 }
 
 function isId(name: string, value: unknown): value is Uint8Array {

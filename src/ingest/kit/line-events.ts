@@ -8,7 +8,7 @@ import { readOnly, runOfValues } from "./long-json.ts";
 import { eventOfOwn } from "./own-event.ts";
 import { isPending } from "./steps.ts";
 import type { Steps } from "./steps.ts";
-import { beginOf } from "./text-lines.ts";
+import { lineBeginning } from "./text-lines.ts";
 import type { TextLine } from "./text-lines.ts";
 
 /** Matches the beginning of a list of objects. */
@@ -61,7 +61,7 @@ function eventOfMembers(document: Readonly<Record<string, unknown>>, choice: Fie
 /** Returns the event of a line as it is. */
 export function eventOfPlainLine(line: TextLine): ProducerEvent {
   if (typeof line === "string") return eventOfText(line);
-  const { text, isCut } = beginOf(line);
+  const { text, isCut } = lineBeginning(line);
   return tagIfCut(isCut, eventOfText(text));
 }
 

@@ -99,7 +99,7 @@ function decodeBy(by: Decoder, bytes: Uint8Array): unknown {
 }
 
 /** Returns a value as JSON has it. Bytes become text, or base64 if they are not UTF-8. */
-export function plainOf(value: unknown, depth = 0): unknown {
+export function plainValue(value: unknown, depth = 0): unknown {
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (value instanceof Uint8Array) return textOfBytes(value);
   if (value instanceof EventTime) return new Date(value.time.ms).toISOString();
@@ -107,8 +107,8 @@ export function plainOf(value: unknown, depth = 0): unknown {
   if (value instanceof ExtData) return `ext ${value.type}`;
   if (typeof value !== "object" || value === null) return value;
   if (depth >= MAX_DEPTH) return "nested too deep";
-  if (Array.isArray(value)) return value.map((one) => plainOf(one, depth + 1));
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plainOf(one, depth + 1)]));
+  if (Array.isArray(value)) return value.map((one) => plainValue(one, depth + 1));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plainValue(one, depth + 1)]));
 }
 
 /** Returns a text, which clients without MessagePack strings send as bytes. */

@@ -1,4 +1,4 @@
-import { numberOf } from "../../events/attributes.ts";
+import { parseNumber } from "../../events/attributes.ts";
 import type { Geo } from "../../events/event.ts";
 import { FIELD_NAMES } from "../../events/field-order.ts";
 import { isEventId } from "../../events/id.ts";
@@ -11,7 +11,7 @@ import type { MutableAttributes } from "./flatten.ts";
 import { isObject } from "./json.ts";
 import { LOGGER_MEMBERS } from "./producer-names.ts";
 import type { ProducerTime } from "./time-forms.ts";
-import { timeOf } from "./times.ts";
+import { readProducerTime } from "./times.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -68,7 +68,7 @@ function isOfLogger(name: string, value: unknown, isExported: boolean): boolean 
 
 function ownTime(created: unknown, { times }: FieldChoice): ProducerTime | null {
   const ms = typeof created === "string" ? JSON_DATE.exec(created)?.[1] : undefined;
-  return ms === undefined ? timeOf(created, times) : { ms: Number(ms), ns: 0 };
+  return ms === undefined ? readProducerTime(created, times) : { ms: Number(ms), ns: 0 };
 }
 
 function textOf(value: unknown): string | null {
@@ -77,7 +77,7 @@ function textOf(value: unknown): string | null {
 
 function amountOf(value: unknown): number | null {
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  return typeof value === "string" ? numberOf(value) : null;
+  return typeof value === "string" ? parseNumber(value) : null;
 }
 
 function placeOf(value: unknown): Geo | null {

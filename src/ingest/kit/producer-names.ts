@@ -1,4 +1,4 @@
-import { severityOf, severityOfNextcloud, severityOfOtel, severityOfSyslog } from "./severity.ts";
+import { parseSeverity, severityOfNextcloud, severityOfOtel, severityOfSyslog } from "./severity.ts";
 import type { Severity } from "./severity.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { TIME_MEMBERS } from "./times.ts";
@@ -123,13 +123,13 @@ const OTEL_NUMBERS: ReadonlySet<string> = new Set(["severity_number", "SeverityN
 export function severityNamed(name: string, attributes: MutableAttributes): Severity | null {
   const value = attributes.get(name);
   if (OTEL_NUMBERS.has(name)) return severityOfOtel(Number(value));
-  if (name === "PRIORITY") return severityOfSyslog(value) ?? severityOf(value);
-  const severity = severityOf(value);
+  if (name === "PRIORITY") return severityOfSyslog(value) ?? parseSeverity(value);
+  const severity = parseSeverity(value);
   if (severity !== null || name !== "level") return severity;
   if (attributes.has("short_message")) return severityOfSyslog(value);
   return attributes.has("reqId") ? severityOfNextcloud(value) : null;
 }
 
 function isPinoLevel(value: unknown): boolean {
-  return typeof value === "number" && severityOf(value) !== null;
+  return typeof value === "number" && parseSeverity(value) !== null;
 }

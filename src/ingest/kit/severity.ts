@@ -28,7 +28,7 @@ const COLOURS = /\u001b\[[\d;]*m/g;
  * Returns the severity of a producer's word, or of a number on the scale of pino and bunyan; null
  * if it has none. Smaller numbers have different meanings to different producers.
  */
-export function severityOf(value: unknown): Severity | null {
+export function parseSeverity(value: unknown): Severity | null {
   if (typeof value === "number") return severityOfPino(value);
   if (typeof value !== "string" || value.length > LONGEST_WORD) return null;
   const word = (value.includes("\u001b") ? value.replaceAll(COLOURS, "") : value).trim().toLowerCase();

@@ -15,12 +15,12 @@ const BLANK_LINES = 1_024;
 export type TextLine = string | Buffer;
 
 /** Yields the lines of a body, without their endings. A blank line is an empty text. */
-export function* linesOf(body: Buffer): Generator<TextLine | Pending> {
+export function* readTextLines(body: Buffer): Generator<TextLine | Pending> {
   for (let start = 0; start < body.length;) start = yield* lineAt(body, start);
 }
 
-/** Like {@link linesOf}, without the blank lines. */
-export function* filledLinesOf(body: Buffer): Generator<TextLine | Pending> {
+/** Like {@link readTextLines}, without the blank lines. */
+export function* readFilledLines(body: Buffer): Generator<TextLine | Pending> {
   let blank = 0;
   for (let start = yield* afterBlankLines(body, 0); start < body.length;) {
     const line = lineAt(body, start);
@@ -67,7 +67,7 @@ export function* lineOfBytes(bytes: Buffer, isCut = false): Steps<TextLine> {
  * Returns the beginning of a long line as text, and whether there is more of it.
  * @param isLineCut whether the line itself was cut
  */
-export function beginOf(line: Buffer, isLineCut = false): { readonly text: string; readonly isCut: boolean } {
+export function lineBeginning(line: Buffer, isLineCut = false): { readonly text: string; readonly isCut: boolean } {
   const isCut = isLineCut || line.length > TEXT_KEPT_BYTES;
   return { text: messageText(line.subarray(0, TEXT_KEPT_BYTES), isCut), isCut };
 }

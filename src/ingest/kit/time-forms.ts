@@ -1,5 +1,5 @@
 import { civil, DAY_MS, daysInMonth } from "../../query/calendar.ts";
-import { fixedZone, momentOf, UTC } from "../../query/zone.ts";
+import { fixedZone, momentFromLocal, UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
 import { LOCAL_UTC, zoneNamed, zoneOfAbbreviation } from "./time-zones.ts";
 import type { LocalZone } from "./time-zones.ts";
@@ -133,7 +133,7 @@ function timeOfGroups(groups: TimeGroups, reading: TimeReading): ProducerTime | 
   const day = Number(groups["day"]);
   const momentIn = (year: number): number | null => {
     const midnight = midnightOf(year, month, day);
-    return midnight === null ? null : momentOf(zone, midnight + clock_ms);
+    return midnight === null ? null : momentFromLocal(zone, midnight + clock_ms);
   };
   const year = yearOf(groups);
   const ms = year === null ? latestOf(momentIn, reading.now()) : momentIn(year);

@@ -26,7 +26,7 @@ const LAST_MS = 8.64e15;
  * object with one of the members of {@link TIME_MEMBERS}. Returns null if it is none of them, such
  * as a number below 10^8.
  */
-export function timeOf(value: unknown, reading: TimeReading = USUAL_TIMES): ProducerTime | null {
+export function readProducerTime(value: unknown, reading: TimeReading = USUAL_TIMES): ProducerTime | null {
   if (typeof value === "string") return value.length > LONGEST ? null : timeOfString(value, reading);
   if (typeof value === "number") {
     return Math.abs(value) < LARGEST ? timeOfNumber(numeral(value), reading) : null;
@@ -39,7 +39,7 @@ function timeOfString(value: string, reading: TimeReading): ProducerTime | null 
   if (usual !== null) return usual;
   const text = value.trim();
   if (NUMERAL.test(text)) return timeOfNumber(text, reading);
-  if (EXPONENT.test(text)) return timeOf(Number(text), reading);
+  if (EXPONENT.test(text)) return readProducerTime(Number(text), reading);
   const [, ms] = JSON_DATE.exec(text) ?? [];
   if (ms !== undefined) return withinDates({ ms: Number(ms), ns: 0 });
   return timeInFormat(text, reading) ?? timeOfWritten(text, reading);
@@ -65,7 +65,7 @@ export function timeOfMembers(
   reading: TimeReading = USUAL_TIMES,
 ): ProducerTime | null {
   const date = member("$date.$numberLong") ?? member("$date");
-  if (typeof date === "string" || typeof date === "number") return timeOf(date, reading);
+  if (typeof date === "string" || typeof date === "number") return readProducerTime(date, reading);
   for (const [secondsName, nanosName] of SECONDS) {
     const [seconds, nanos] = [Number(member(secondsName) ?? NaN), Number(member(nanosName) ?? 0)];
     const isWhole = Number.isInteger(seconds) && Number.isInteger(nanos) && nanos >= 0 && nanos < 1e9;
@@ -93,7 +93,7 @@ export type GivenTime = {
 
 /** Reads the time in a member of a protocol. A value that is no time becomes an attribute. */
 export function readGivenTime(attributes: MutableAttributes, name: string, value: unknown): GivenTime {
-  const time = timeOf(value);
+  const time = readProducerTime(value);
   if (time !== null) return { time, isTimeUnread: false };
   if (isObject(value)) flattenInto(attributes, value, `${name}.`);
   else if (isTimeExpected(value)) put(attributes, name, value as string | number);
@@ -112,7 +112,7 @@ function timeOfNanoseconds(ns: bigint): ProducerTime | null {
 }
 
 /** Returns nanoseconds since the Unix epoch as decimal digits. */
-export function digitsOf({ ms, ns }: ProducerTime): string {
+export function timeDigits({ ms, ns }: ProducerTime): string {
   return String(BigInt(ms) * 1_000_000n + BigInt(ns));
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { LogKey } from "../../events/event.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
-import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import { quotaOwner } from "../../ratelimit/quota-owner.ts";
 import { postTimesBy } from "../append/created.ts";
 import type { Line } from "../append/record-lines.ts";
 import { fittedLine } from "../append/fitted-line.ts";
@@ -48,7 +48,7 @@ export class Intake {
     this.#tally = tally;
     this.#log = log;
     this.#tags = tags;
-    this.#owner = quotaOwnerOf(context.catalog, log);
+    this.#owner = quotaOwner(context.catalog, log);
     this.#share = context.memory.bodies.enter(this.#owner);
   }
 

@@ -2,7 +2,7 @@ import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import type { Steps } from "../kit/steps.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
-import { memoryNetworkOf } from "../../ratelimit/address.ts";
+import { memoryNetwork } from "../../ratelimit/address.ts";
 import type { ProducerEvent } from "../kit/endpoint.ts";
 import { runSteps } from "../kit/steps.ts";
 import { Frames } from "./frames.ts";
@@ -34,7 +34,7 @@ export class FrameStream implements Stream {
     this.#sink = new Sink(context, tally, route, peer);
     this.#connection = connection;
     this.#abandoned = context.abandoned;
-    this.#share = context.memory.unfinished.enter(memoryNetworkOf(peer.address));
+    this.#share = context.memory.unfinished.enter(memoryNetwork(peer.address));
   }
 
   get frames(): number {

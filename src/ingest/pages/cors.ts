@@ -69,7 +69,7 @@ function allowedOrigin(
  * @param named the log in a native path, not validated
  * @param match the match of a protocol
  */
-export function destinationOf(
+export function corsDestination(
   named: string | undefined,
   match: { readonly logOfPath: string | null } | null,
 ): Destination | null {
@@ -78,7 +78,7 @@ export function destinationOf(
 }
 
 /** Returns the method of a request; for a preflight, the method that it asks about. */
-export function methodOf({ method = "", headers }: IncomingMessage): string {
+export function requestedMethod({ method = "", headers }: IncomingMessage): string {
   const asked = headers["access-control-request-method"];
   return method === "OPTIONS" && headers.origin !== undefined && asked !== undefined ? asked : method;
 }

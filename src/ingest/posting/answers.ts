@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 
-import { type Body, type Format, JSON_FORMAT, jsonOf, render } from "../../http/formats.ts";
+import { type Body, type Format, JSON_FORMAT, jsonPayload, render } from "../../http/formats.ts";
 import { COMMON_HEADERS } from "../../http/headers.ts";
 import { endAfter } from "../../http/response-tracker.ts";
 import type { hintHeaders } from "../../query/hints.ts";
@@ -27,7 +27,7 @@ export function answerEvent(
     return;
   }
   const xml = () => ({ root: "results", content: { event: { id } } });
-  answer(request, response, 201, hints, format, { json: jsonOf({ id }), xml });
+  answer(request, response, 201, hints, format, { json: jsonPayload({ id }), xml });
 }
 
 /** Answers a post of a batch. */

@@ -9,11 +9,11 @@ import { encodeFields } from "../../events/record.ts";
 import { distinctTags, NO_TAGS } from "../../events/tags.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
-import { FREE_EVENTS, mostEventsOf } from "../kit/amplification.ts";
+import { FREE_EVENTS, maxEvents } from "../kit/amplification.ts";
 import { AT_ONCE_BYTES, withoutMark } from "../kit/json.ts";
 import { JsonScanner, malformedJson } from "../kit/json-scanner.ts";
 import type { Steps, Pending } from "../kit/steps.ts";
-import { filledLinesOf, lineOfBytes } from "../kit/text-lines.ts";
+import { readFilledLines, lineOfBytes } from "../kit/text-lines.ts";
 import { KEPT_BYTES, readOnly, readValue as readJsonValue } from "../kit/long-json.ts";
 import { isPending, runSteps } from "../kit/steps.ts";
 import { bad, isWritable, readItem } from "./json-event.ts";
@@ -78,7 +78,7 @@ async function read(form: BatchForm, given: BatchBody, rules: BatchRules): Promi
 
 /** Returns the event limit. Many events from few bytes cost the log far more than the sender. */
 function mostEvents({ body, sent_bytes }: BatchBody): number {
-  return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, mostEventsOf(sent_bytes)) : BATCH_MAX_EVENTS;
+  return sent_bytes < body.length ? Math.min(BATCH_MAX_EVENTS, maxEvents(sent_bytes)) : BATCH_MAX_EVENTS;
 }
 
 const OPEN = 0x7b;
@@ -231,7 +231,7 @@ class BatchReader {
   /** Returns the number of lines that are not blank. */
   async #filledLines(): Promise<number> {
     let lines = 0;
-    for (const line of filledLinesOf(this.#body)) {
+    for (const line of readFilledLines(this.#body)) {
       if (!isPending(line)) lines += 1;
       if (this.yielder.isDue) await this.yielder.turn();
     }

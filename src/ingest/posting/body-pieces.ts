@@ -19,7 +19,7 @@ type Pieces = NonNullable<PostEndpoint["pieces"]>;
  * length need bounded memory. The next piece is read once the previous one is stored.
  * @throws LoggiaError `bad_body`, `body_too_large`, `too_many_requests`, `overloaded`
  */
-export async function* piecesOf(
+export async function* readBodyPieces(
   request: IncomingMessage,
   { splitter, largest_bytes }: Pieces,
   share: BodyShare,

@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { LoggiaError } from "../../errors.ts";
 import type { LogKey } from "../../events/event.ts";
 import { type FieldLimits, largestForm_bytes } from "../../events/limits.ts";
-import { memoryNetworkOf } from "../../ratelimit/address.ts";
+import { memoryNetwork } from "../../ratelimit/address.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
-import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import { quotaOwner } from "../../ratelimit/quota-owner.ts";
 import { announcedSize, readBody, receiveBody } from "../../http/body.ts";
 import { type BodyShare, SMALL_BODY_BYTES } from "../../http/body-budget.ts";
 import { parseForm } from "../../http/form.ts";
@@ -45,13 +45,13 @@ const LINES = /^application\/(?:x-ndjson|ndjson|jsonl|x-jsonlines)\s*(?:;|$)/i;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 
 /** Returns what a content type announces: an event per line, JSON, or neither. */
-export function jsonTypeOf(contentType: string | undefined): "lines" | "json" | null {
+export function announcedJsonType(contentType: string | undefined): "lines" | "json" | null {
   if (contentType === undefined) return null;
   return LINES.test(contentType) ? "lines" : JSON_TYPE.test(contentType) ? "json" : null;
 }
 
 /** Returns whether the body is an array of events or one event; null if it is neither. */
-export function jsonFormOf(body: Buffer): "array" | "object" | null {
+export function detectJsonForm(body: Buffer): "array" | "object" | null {
   let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   while (isBlank(body[at])) at += 1;
   return body[at] === 0x5b ? "array" : body[at] === 0x7b ? "object" : null;
@@ -63,7 +63,7 @@ function isBlank(byte: number | undefined): boolean {
 
 /** Returns the type by the content type, or by the query: `sendBeacon` cannot set a JSON type. */
 function typeOf(contentType: string | undefined, query: URLSearchParams): "lines" | "json" | null {
-  return query.get("body") === "ndjson" ? "lines" : jsonTypeOf(contentType);
+  return query.get("body") === "ndjson" ? "lines" : announcedJsonType(contentType);
 }
 
 /** Handles a request with a JSON content type; null if it has another. */
@@ -81,7 +81,7 @@ export async function takeJson(
   if (secret === "" && type === "json") {
     // JSON has its key outside the body. Without one, this can only be a form, of a form's size.
     const { body, share } = await readForm(request, peer, options, { gzip: true });
-    if (jsonFormOf(body) === null) return { kind: "form", form: { fields: parseForm(body), share } };
+    if (detectJsonForm(body) === null) return { kind: "form", form: { fields: parseForm(body), share } };
     share.release();
   }
   // Before the body is read or counted: both are reserved for authorized clients.
@@ -103,7 +103,7 @@ async function takeBody(
   { request, response, type, secret, apiKey, log }: Authorized,
   options: JsonPostOptions,
 ): Promise<JsonPost> {
-  const owner = quotaOwnerOf(options.catalog, log);
+  const owner = quotaOwner(options.catalog, log);
   const share = options.memory.bodies.enter(owner);
   // A small JSON body may be a single event, which arrives as fast as a form.
   const isLarge = type === "lines" || !isSmall(request);
@@ -116,7 +116,7 @@ async function takeBody(
     const given = { limit_bytes: BATCH_MAX_BYTES, deadline_ms, gzip: true, share, gone };
     const received = await receiveBody(request, given);
     share.claim(0);
-    const form: BatchForm | null = type === "lines" ? "lines" : jsonFormOf(received.body);
+    const form: BatchForm | null = type === "lines" ? "lines" : detectJsonForm(received.body);
     if (form === null) {
       return { kind: "form", form: { fields: formFields(received.body, secret, options.limits), share: null } };
     }
@@ -139,7 +139,7 @@ export async function readForm(
   { memory, limits }: Pick<JsonPostOptions, "memory" | "limits">,
   { gzip = false }: { readonly gzip?: boolean } = {},
 ): Promise<{ readonly body: Buffer; readonly share: BodyShare }> {
-  const share = memory.unverified.enter(memoryNetworkOf(peer.address));
+  const share = memory.unverified.enter(memoryNetwork(peer.address));
   const limit_bytes = largestForm_bytes(limits);
   try {
     const body = await readBody(request, { limit_bytes, deadline_ms: BODY_DEADLINE_MS, gzip, share });

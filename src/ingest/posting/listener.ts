@@ -14,7 +14,7 @@ import type { PostClock } from "../../events/clock.ts";
 import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { OpenLines } from "../../events/lines.ts";
-import { forwardingOf } from "../../ratelimit/address.ts";
+import { forwardingHeaders } from "../../ratelimit/address.ts";
 import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
 import { toFailure } from "../../http/errors.ts";
@@ -25,11 +25,11 @@ import type { EvictionReason } from "../../http/limits/connections.ts";
 import { handleInTurn } from "../../http/limits/long-heads.ts";
 import { limitConnections } from "../../http/listen.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../../http/limits/connection-limits.ts";
-import { type Format, JSON_FORMAT, jsonOf, negotiate } from "../../http/formats.ts";
+import { type Format, JSON_FORMAT, jsonPayload, negotiate } from "../../http/formats.ts";
 import { limitPipelining } from "../../http/limits/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
 import { decodeSegment } from "../../http/segment.ts";
-import { answerBrowser, destinationOf, methodOf } from "../pages/cors.ts";
+import { answerBrowser, corsDestination, requestedMethod } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
 import type { ProtocolSettings } from "../kit/endpoint.ts";
 import { RecentIds } from "../append/recent-ids.ts";
@@ -57,7 +57,14 @@ import {
 } from "./validated-event.ts";
 import type { PostCallbacks } from "../append/post-queue.ts";
 import type { WriteCoalescer } from "../append/write-coalescer.ts";
-import { hasMorePairs, jsonFormOf, jsonTypeOf, readForm, takeJson, type UnverifiedForm } from "./json-request.ts";
+import {
+  hasMorePairs,
+  detectJsonForm,
+  announcedJsonType,
+  readForm,
+  takeJson,
+  type UnverifiedForm,
+} from "./json-request.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
 import { createIngestMemory } from "../kit/ingest-memory.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
@@ -181,9 +188,9 @@ function createFormPath(options: Options): FastPath<FormRoute> {
       if (method !== "POST" || key === undefined || table !== "events") return null;
       // The log's settings decide whether a page may read the response.
       if (headers.get("origin") !== undefined) return null;
-      if (jsonTypeOf(headers.get("content-type")) !== null) return null;
+      if (announcedJsonType(headers.get("content-type")) !== null) return null;
       if (negotiate(NO_QUERY, headers.get("accept")) !== JSON_FORMAT) return null;
-      return { path: decodeSegment(key), headers: forwardingOf(headers) };
+      return { path: decodeSegment(key), headers: forwardingHeaders(headers) };
     },
     take({ path, headers }, body, socket, answer) {
       if (isLongForm(body)) return false;
@@ -237,8 +244,8 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     const mark = url.indexOf("?");
     const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
     // Only paths outside the native API are matched against the protocols.
-    const match = route === null ? matchProtocol(methodOf(request), url) : null;
-    const destination = destinationOf(route?.[1], match);
+    const match = route === null ? matchProtocol(requestedMethod(request), url) : null;
+    const destination = corsDestination(route?.[1], match);
     if (answerBrowser(request, response, destination, options.catalog)) return { outcome: "accepted", events: 0 };
     if (match !== null) return await serveProtocol(request, response, match, peer, options);
     const query = mark === -1 ? NO_QUERY : parseForm(url.slice(mark + 1));
@@ -259,7 +266,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     if (table === "users") {
       const user = await postUser(key, form, peer, options);
       const xml = () => ({ root: "results", content: { user: { user } } });
-      answer(request, response, 201, hints, format, { json: jsonOf({ user }), xml });
+      answer(request, response, 201, hints, format, { json: jsonPayload({ user }), xml });
       return ACCEPTED;
     }
     answerEvent(request, response, hints, format, await post(key, form, peer, options));
@@ -362,7 +369,7 @@ async function post(path: string, form: UnverifiedForm, peer: Peer, options: Opt
 function looksLikeForm(fields: URLSearchParams): boolean {
   const names = [...fields.keys()].filter((name) => name !== "apikey" && name !== "");
   if (names.length === 0) return true;
-  return hasEventField(fields) && jsonFormOf(Buffer.from(names[0]!)) === null;
+  return hasEventField(fields) && detectJsonForm(Buffer.from(names[0]!)) === null;
 }
 
 /** Stores what was posted about a user, or an error event. Returns the user as posted. */

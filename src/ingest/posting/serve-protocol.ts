@@ -10,7 +10,7 @@ import type { FieldLimits } from "../../events/limits.ts";
 import type { RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
-import { quotaOwnerOf } from "../../ratelimit/quota-owner.ts";
+import { quotaOwner } from "../../ratelimit/quota-owner.ts";
 import { noteRequest } from "../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../scheduling/yielding.ts";
 import { announcedSize, hasBody, receiveSent } from "../../http/body.ts";
@@ -28,14 +28,14 @@ import type { Idempotency } from "../idempotency/idempotency.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
 import { setCorsHeaders } from "../pages/cors.ts";
 import { authorizeByKey } from "../../auth/requests/posting-key.ts";
-import { choiceOf } from "../kit/choice.ts";
+import { readFieldChoice } from "../kit/choice.ts";
 import type { Admit, Admitted } from "../kit/admission.ts";
 import type { KnownSenders } from "../kit/known-senders.ts";
 import { keyInRequest } from "../../auth/requests/request-key.ts";
 import { decompress, encodingOfContent, mostInflated } from "../kit/inflate.ts";
 import type { Match } from "../protocols/match.ts";
 import { BODY_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "../kit/endpoint.ts";
-import { piecesOf } from "./body-pieces.ts";
+import { readBodyPieces } from "./body-pieces.ts";
 import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "../kit/endpoint.ts";
 import type { RecentIds } from "../append/recent-ids.ts";
 import { type Producer, storeEvents, type TimeCounts } from "../append/store-events.ts";
@@ -104,14 +104,14 @@ async function take(
   const { admit = admitByKey } = endpoint;
   const admitted = await orDiscard(request, () => admit(request, { logOfPath, key }, peer, options));
   setCorsHeaders(request, response, { log: admitted.log }, catalog);
-  const owner = quotaOwnerOf(catalog, admitted.log);
+  const owner = quotaOwner(catalog, admitted.log);
   const share = memory.bodies.enter(owner);
   try {
-    const choice = choiceOf(query, headers);
+    const choice = readFieldChoice(query, headers);
     const gone = isSmall(request) ? undefined : goneSignal(response);
     const producer = { log: admitted.log, owner, apiKey: admitted.id, tags: choice.tags, gone };
     if (endpoint.pieces !== undefined) {
-      const pieces = piecesOf(request, endpoint.pieces, share);
+      const pieces = readBodyPieces(request, endpoint.pieces, share);
       const received = { headers, query, choice, limits: options.limits };
       return await storePieces(pieces, { endpoint, producer, received }, options);
     }

@@ -1,6 +1,6 @@
 import { isIPv4 } from "node:net";
 
-import { numberOf } from "../../events/attributes.ts";
+import { parseNumber } from "../../events/attributes.ts";
 import { ABSENT_FIELDS } from "../../events/absent-fields.ts";
 import type { Geo, PostedEvent } from "../../events/event.ts";
 import { mapKeywords } from "../../events/map-keywords.ts";
@@ -148,7 +148,7 @@ export function withoutKeys(posted: Iterable<readonly [string, string]>, mask: K
 
 export function readValue(text: string, faults: string[]): number | null {
   if (text === "") return null;
-  const value = numberOf(text);
+  const value = parseNumber(text);
   if (value !== null) return value;
   faults.push(`value is ${quote(text)}, a decimal number such as 12.5 is expected`);
   return null;
@@ -164,7 +164,7 @@ export function readGeo(text: string, faults: string[]): Geo | null {
     return null;
   }
   const [lat = "", lon = "", ...more] = text.split(",").map((part) => part.trim());
-  const geo = { lat: numberOf(lat), lon: numberOf(lon) };
+  const geo = { lat: parseNumber(lat), lon: parseNumber(lon) };
   if (more.length > 0 || geo.lat === null || geo.lon === null) {
     faults.push(`geo is ${quote(text)}, ${expected}`);
     return null;

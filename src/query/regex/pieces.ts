@@ -20,7 +20,7 @@ const PIECES = [
 const CLASS_PIECES = [PROPERTY, /\\[^]/y, /\[:\^?\w+:\]/y, /(?<classEnd>\])/y, /[^]/y];
 
 /** Splits an expression as far as groups, classes and properties need. Never fails: RE2 judges. */
-export function* piecesOf(source: string): Generator<Piece> {
+export function* regexPieces(source: string): Generator<Piece> {
   let inClass = false;
   let at = 0;
   while (at < source.length) {
@@ -41,7 +41,7 @@ export function* piecesOf(source: string): Generator<Piece> {
 export function toRe2Semantics(source: string): string {
   if (!/\\[pP]\{?\^?C/.test(source)) return source;
   let rewritten = "";
-  for (const { text, inClass, property } of piecesOf(source)) {
+  for (const { text, inClass, property } of regexPieces(source)) {
     if (property?.name !== "C") rewritten += text;
     else {
       const ranges = property.negated ? String.raw`\PC\p{Cn}` : String.raw`\p{Cc}\p{Cf}\p{Cs}\p{Co}`;

@@ -1,7 +1,7 @@
 import { RE2JS, RE2JSException, RE2JSSyntaxException } from "re2js";
 
 import type { Condition, SearchedField } from "../plan.ts";
-import { piecesOf } from "./pieces.ts";
+import { regexPieces } from "./pieces.ts";
 import { compileAsIs, parseTree, TreeTooLargeError } from "./tree.ts";
 
 /** Longest expression, in characters. */
@@ -150,7 +150,7 @@ function scan(source: string): Scan {
   let strayClosing: number | null = null;
   let oddProperty: number | null = null;
   const properties: number[] = [];
-  for (const { text, at, inClass, property } of piecesOf(source)) {
+  for (const { text, at, inClass, property } of regexPieces(source)) {
     if (property !== null) properties.push(at);
     if (property !== null && PROPERTIES_OF_OTHERS.has(property.name)) oddProperty ??= at;
     if (inClass) continue;

@@ -22,19 +22,19 @@ import { deletionsAmong, deletionsOfAlerts, writeDeletions } from "./write/delet
 import { attributeNames, fields } from "./read/fields.ts";
 import { group } from "./read/groups/group.ts";
 import { list, rows } from "./read/list.ts";
-import { indexOf, namesIn } from "./documents/mapping.ts";
+import { recordIndex, namesIn } from "./documents/mapping.ts";
 import { putTemplates } from "./templates.ts";
 import type { IndexOptions } from "./templates.ts";
 import { addBookmark, deleteAlert, deleteBookmark, deleteEvent } from "./write/annotations.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./write/seen.ts";
 import { createRecovery } from "./rebuild/recovery.ts";
 import type { Recovery } from "./rebuild/recovery.ts";
-import { ElasticsearchEvents, operationsOf } from "./write/prepared.ts";
+import { ElasticsearchEvents, bulkOperations } from "./write/prepared.ts";
 import { rebuild } from "./rebuild/rebuild.ts";
 import { reclassify } from "./write/reclassify.ts";
 import { deleteExpired } from "./write/retention.ts";
-import { BLOCK_EXCEPTION, searcherOf } from "./client/scan.ts";
-import { extentOf } from "./read/seek.ts";
+import { BLOCK_EXCEPTION, newSearcher } from "./client/scan.ts";
+import { readEventExtent } from "./read/seek.ts";
 import { encodeVisit } from "./documents/visit.ts";
 import { users } from "./read/users.ts";
 import { createOperation, writeBulk, writeEncodedBulk } from "./client/bulk.ts";
@@ -100,13 +100,13 @@ export async function openElasticsearchStore(options: ElasticsearchStoreOptions)
       isTooSlow: (error) => error instanceof OperationTooSlow,
       // A cluster that does not answer this either is away, and the query may be repeated.
       extentOf: () =>
-        withTimeout(EXTENT_TIMEOUT_MS, () => extentOf(searcherOf(client, indexOf(names, plan.from)), plan)).catch(
-          () => null,
-        ),
+        withTimeout(EXTENT_TIMEOUT_MS, () =>
+          readEventExtent(newSearcher(client, recordIndex(names, plan.from)), plan),
+        ).catch(() => null),
     });
   return {
     prepareEvents: () => new ElasticsearchEvents(names.eventsOf, columns),
-    writeEvents: (events) => written(writeEncodedBulk(client, operationsOf(events))),
+    writeEvents: (events) => written(writeEncodedBulk(client, bulkOperations(events))),
     writeAlerts: (alerts) => written(writeAlerts(client, names, alerts)),
     writeVisits: (visits) =>
       written(

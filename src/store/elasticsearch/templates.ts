@@ -2,7 +2,7 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 
 import { replicaSettings } from "../../elasticsearch/replicas.ts";
 import { StartError } from "../../errors.ts";
-import { FIELD_LIMITS, kindsOf, LAYOUT_VERSION, mappingsOf } from "./documents/mapping.ts";
+import { FIELD_LIMITS, indexKinds, LAYOUT_VERSION, indexMappings } from "./documents/mapping.ts";
 import type { Names } from "./documents/mapping.ts";
 import { MAX_EXPRESSION_LENGTH } from "./compile/regexp.ts";
 
@@ -29,11 +29,11 @@ export async function putTemplates(client: Client, names: Names, options: IndexO
   // All checks precede the first change. Then all at once: the cluster batches concurrent changes.
   const [custom] = await Promise.all([
     readCustomTemplates(client, names),
-    ...kindsOf(names).map((kind) => refuseOtherTemplate(client, kind)),
+    ...indexKinds(names).map((kind) => refuseOtherTemplate(client, kind)),
     refuseOtherIndices(client, names),
   ]);
   await Promise.all(
-    kindsOf(names).flatMap((kind) => putTemplatesOf(client, names, kind, options, custom.get(customOf(kind)))),
+    indexKinds(names).flatMap((kind) => putTemplatesOf(client, names, kind, options, custom.get(customOf(kind)))),
   );
 }
 
@@ -64,7 +64,7 @@ function putTemplatesOf(
   custom: CustomTemplate | undefined,
 ): Promise<unknown>[] {
   const isMonthly = kind !== names.bookmarks;
-  const mappings = { ...mappingsOf(names, kind), _meta: { layout: LAYOUT_VERSION } };
+  const mappings = { ...indexMappings(names, kind), _meta: { layout: LAYOUT_VERSION } };
   const template = { settings: settings(options, custom), mappings };
   const common = {
     priority: TEMPLATE_PRIORITY,
@@ -97,7 +97,7 @@ async function refuseOtherTemplate(client: Client, name: string): Promise<void> 
 /** An index without a layout was created by another template: see `lacksLayout`. */
 async function refuseOtherIndices(client: Client, names: Names): Promise<void> {
   const found = await client.indices.getMapping({
-    index: [...kindsOf(names)],
+    index: [...indexKinds(names)],
     ignore_unavailable: true,
     allow_no_indices: true,
     filter_path: "*.mappings._meta",

@@ -11,7 +11,7 @@ import { parseLogKey } from "../../../src/events/event.ts";
 import { createIdSource, nthId } from "../../../src/events/id.ts";
 import type { EventId } from "../../../src/events/id.ts";
 import { decodeRecord, encodeFields } from "../../../src/events/record.ts";
-import { lineOf } from "../../../src/ingest/append/record-lines.ts";
+import { recordLine } from "../../../src/ingest/append/record-lines.ts";
 import { createWriteCoalescer } from "../../../src/ingest/append/write-coalescer.ts";
 import type { PostedEvent } from "../../../src/events/event.ts";
 import { ABSENT_FIELDS } from "../../../src/events/absent-fields.ts";
@@ -348,7 +348,7 @@ test("lines that await the outcome of a late append settle by it, all others at 
     };
     const coalescer = createWriteCoalescer({ bus: late, ids: createIdSource(), ...BOUNDS });
     let isSettled = false;
-    const line = lineOf(encodeFields(EVENT));
+    const line = recordLine(encodeFields(EVENT));
     const waiting = coalescer.submitLines(SHOP, [line], undefined, { awaitsOutcome: true });
     void waiting.catch(() => {}).finally(() => (isSettled = true));
     await t.throwsAsync(coalescer.submit(SHOP, EVENT), { instanceOf: LateAppend });
@@ -367,7 +367,7 @@ test("ids are released at once if the bus sent no record of their log before its
   };
   const coalescer = createWriteCoalescer({ bus: late, ids: createIdSource(), ...BOUNDS });
   const released: string[] = [];
-  const line = lineOf(encodeFields(EVENT));
+  const line = recordLine(encodeFields(EVENT));
   const posts = [SHOP, ATTIC].map((log) =>
     coalescer.submitLines(log, [line], { reserve: async () => {}, release: () => void released.push(log) }),
   );

@@ -5,7 +5,7 @@ import { HOST_CLOCK } from "../../../src/events/clock.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
-import { FREE_EVENTS, mostEventsOf, SharedParts } from "../../../src/ingest/kit/amplification.ts";
+import { FREE_EVENTS, maxEvents, SharedParts } from "../../../src/ingest/kit/amplification.ts";
 import type { Append } from "../../../src/ingest/idempotency/idempotency.ts";
 import { matchProtocol } from "../../../src/ingest/protocols/match.ts";
 import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
@@ -151,7 +151,7 @@ for (const [what, request] of Object.entries(SHARING)) {
 }
 
 test("a request holds a hundred events, and one more for each byte sent", async (t) => {
-  t.is(mostEventsOf(0), FREE_EVENTS);
+  t.is(maxEvents(0), FREE_EVENTS);
   const request = { path: "/lines", type: "text/plain", body: items("x").replaceAll(",", "\n") };
   t.is((await store({ ...request, sent_bytes: COUNT - FREE_EVENTS })).accepted, COUNT);
   const { code, message } = await t.throwsAsync(store({ ...request, sent_bytes: 50 }), { instanceOf: LoggiaError });

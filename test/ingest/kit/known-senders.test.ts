@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { KnownSenders } from "../../../src/ingest/kit/known-senders.ts";
-import { memoryNetworkOf } from "../../../src/ratelimit/address.ts";
+import { memoryNetwork } from "../../../src/ratelimit/address.ts";
 
 test("a sender is known for one hook, for a day after its last right signature, and at most 10,000 are", (t) => {
   let now_ms = 0;
@@ -19,7 +19,7 @@ test("a sender is known for one hook, for a day after its last right signature, 
 });
 
 test("memory counts for a network, which one party usually holds", (t) => {
-  t.deepEqual(["192.0.2.7", "::ffff:192.0.2.7", "2001:db8:1:2::/64", "2001:db8:1:2::7", ""].map(memoryNetworkOf), [
+  t.deepEqual(["192.0.2.7", "::ffff:192.0.2.7", "2001:db8:1:2::/64", "2001:db8:1:2::7", ""].map(memoryNetwork), [
     "192.0.2.0/24",
     "192.0.2.0/24",
     "2001:db8:1::/48",

@@ -1,7 +1,7 @@
 import { encode } from "@msgpack/msgpack";
 import test from "ava";
 
-import { decodeValue, plainOf } from "../../../src/ingest/kit/msgpack.ts";
+import { decodeValue, plainValue } from "../../../src/ingest/kit/msgpack.ts";
 
 /** Returns a record whose text is replaced by bytes of the same length. */
 function recordWith(given: Buffer, record: (text: string) => object): Buffer {
@@ -44,7 +44,7 @@ test("binary data and valid values are decoded as they are", (t) => {
   };
   const decoded = decodeValue(Buffer.from(encode(value))) as typeof value;
   t.deepEqual(Buffer.from(decoded.id), value.id);
-  t.deepEqual(plainOf(decoded.list), value.list);
+  t.deepEqual(plainValue(decoded.list), value.list);
 });
 
 test("a value that is incomplete is refused", (t) => {

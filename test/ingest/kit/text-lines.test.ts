@@ -1,10 +1,10 @@
 import test from "ava";
 import fc from "fast-check";
 
-import { filledLinesOf, linesOf } from "../../../src/ingest/kit/text-lines.ts";
+import { readFilledLines, readTextLines } from "../../../src/ingest/kit/text-lines.ts";
 import type { TextLine } from "../../../src/ingest/kit/text-lines.ts";
 
-function textsOf(lines: ReturnType<typeof linesOf>): TextLine[] {
+function textsOf(lines: ReturnType<typeof readTextLines>): TextLine[] {
   return [...lines].filter((line) => typeof line === "string" || Buffer.isBuffer(line));
 }
 
@@ -14,14 +14,14 @@ test("blank lines are left out, whatever they consist of", (t) => {
     fc.property(fc.string({ unit: characters, maxLength: 60 }), (text) => {
       const body = Buffer.from(text);
       t.deepEqual(
-        textsOf(filledLinesOf(body)),
-        textsOf(linesOf(body)).filter((line) => line !== ""),
+        textsOf(readFilledLines(body)),
+        textsOf(readTextLines(body)).filter((line) => line !== ""),
       );
     }),
   );
 });
 
 test("a body of blank lines is skipped in few steps", (t) => {
-  const steps = [...filledLinesOf(Buffer.from(" \r\n".repeat(1_000_000)))];
+  const steps = [...readFilledLines(Buffer.from(" \r\n".repeat(1_000_000)))];
   t.true(steps.length >= 5 && steps.length <= 20, `${steps.length} steps`);
 });

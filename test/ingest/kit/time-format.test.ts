@@ -2,14 +2,14 @@ import test from "ava";
 
 import { timeFormatOf } from "../../../src/ingest/kit/time-format.ts";
 import { USUAL_TIMES } from "../../../src/ingest/kit/time-forms.ts";
-import { timeOf } from "../../../src/ingest/kit/times.ts";
+import { readProducerTime } from "../../../src/ingest/kit/times.ts";
 
 const JUNE_5 = Date.UTC(2026, 5, 5, 12);
 
 function timeBy(format: string, value: unknown): number | null {
   const compiled = timeFormatOf(format);
   if (typeof compiled === "string") throw new Error(compiled);
-  return timeOf(value, { ...USUAL_TIMES, format: compiled, now: () => JUNE_5 })?.ms ?? null;
+  return readProducerTime(value, { ...USUAL_TIMES, format: compiled, now: () => JUNE_5 })?.ms ?? null;
 }
 
 test("a format of strptime says how times are written", (t) => {

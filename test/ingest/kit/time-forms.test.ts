@@ -3,7 +3,7 @@ import test from "ava";
 import { USUAL_TIMES } from "../../../src/ingest/kit/time-forms.ts";
 import type { TimeReading } from "../../../src/ingest/kit/time-forms.ts";
 import { localZoneNamed } from "../../../src/ingest/kit/time-zones.ts";
-import { timeOf } from "../../../src/ingest/kit/times.ts";
+import { readProducerTime } from "../../../src/ingest/kit/times.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 /** Two hours behind the clock of Berlin in summer. */
@@ -167,7 +167,7 @@ const TEXTS: Readonly<Record<string, readonly (readonly [text: string, ms: numbe
 
 for (const [name, texts] of Object.entries(TEXTS)) {
   test(`reads times: ${name}`, (t) => {
-    for (const [text, ms] of texts) t.is(timeOf(text, BERLIN)?.ms ?? null, ms, JSON.stringify(text));
+    for (const [text, ms] of texts) t.is(readProducerTime(text, BERLIN)?.ms ?? null, ms, JSON.stringify(text));
   });
 }
 
@@ -179,7 +179,7 @@ test("nanoseconds of written times are kept, and further digits dropped", (t) =>
     "20110619T115433.911123456Z",
     "19.06.2011 13:54:33.911123456",
   ]) {
-    t.deepEqual(timeOf(text, BERLIN), time, text);
+    t.deepEqual(readProducerTime(text, BERLIN), time, text);
   }
 });
 
@@ -198,7 +198,7 @@ test("an abbreviation means the zone that uses it, wherever it is read", (t) => 
     ["2026-06-05 12:00:00 BST", null],
     ["2026-06-05 12:00:00 XYZ", null],
   ];
-  for (const [text, ms] of texts) t.is(timeOf(text)?.ms ?? null, ms, text);
+  for (const [text, ms] of texts) t.is(readProducerTime(text)?.ms ?? null, ms, text);
 });
 
 test("an abbreviation of several regions means the one whose clock is read", (t) => {
@@ -224,7 +224,7 @@ test("an abbreviation of several regions means the one whose clock is read", (t)
   ];
   for (const now_ms of [NOW, Date.UTC(2026, 6, 1)]) {
     for (const [tz, abbreviation, utcHour] of zones) {
-      const ms = timeOf(`2026-06-05 12:00:00 ${abbreviation}`, readingIn(tz, now_ms))?.ms ?? null;
+      const ms = readProducerTime(`2026-06-05 12:00:00 ${abbreviation}`, readingIn(tz, now_ms))?.ms ?? null;
       t.is(ms, utcHour === null ? null : Date.UTC(2026, 5, 5) + 3_600_000 * utcHour, `${tz} ${abbreviation}`);
     }
   }
@@ -232,24 +232,24 @@ test("an abbreviation of several regions means the one whose clock is read", (t)
 
 test("a date with slashes or hyphens is read in the given order, and in no other", (t) => {
   const [dayFirst, monthFirst] = (["day-first", "month-first"] as const).map((dates) => ({ ...BERLIN, dates }));
-  t.is(timeOf("05/06/2026 12:00:00", dayFirst)?.ms, JUNE_5);
-  t.is(timeOf("06-05-2026 12:00:00", monthFirst)?.ms, JUNE_5);
-  t.is(timeOf("6/5/2026, 12:00:00 PM", monthFirst)?.ms, JUNE_5);
-  t.is(timeOf("06/19/2011 13:54:33", dayFirst), null);
-  t.is(timeOf("19/06/2011 13:54:33", monthFirst), null);
-  t.is(timeOf("05.06.2026 12:00:00", monthFirst)?.ms, JUNE_5);
+  t.is(readProducerTime("05/06/2026 12:00:00", dayFirst)?.ms, JUNE_5);
+  t.is(readProducerTime("06-05-2026 12:00:00", monthFirst)?.ms, JUNE_5);
+  t.is(readProducerTime("6/5/2026, 12:00:00 PM", monthFirst)?.ms, JUNE_5);
+  t.is(readProducerTime("06/19/2011 13:54:33", dayFirst), null);
+  t.is(readProducerTime("19/06/2011 13:54:33", monthFirst), null);
+  t.is(readProducerTime("05.06.2026 12:00:00", monthFirst)?.ms, JUNE_5);
 });
 
 test("at the turn of the year a time without a year is in the new one", (t) => {
   const reading = readingIn("Europe/Berlin", winter(2025, 12, 31, 23, 58));
-  t.is(timeOf("Jan  1 00:00:30", reading)?.ms, winter(2026, 1, 1, 0, 0, 30));
-  t.is(timeOf("Dec 31 23:57:00", reading)?.ms, winter(2025, 12, 31, 23, 57));
-  t.is(timeOf("Jan  2 00:00:30", reading)?.ms, winter(2025, 1, 2, 0, 0, 30));
+  t.is(readProducerTime("Jan  1 00:00:30", reading)?.ms, winter(2026, 1, 1, 0, 0, 30));
+  t.is(readProducerTime("Dec 31 23:57:00", reading)?.ms, winter(2025, 12, 31, 23, 57));
+  t.is(readProducerTime("Jan  2 00:00:30", reading)?.ms, winter(2025, 1, 2, 0, 0, 30));
 });
 
 test("objects of loggers are times", (t) => {
   const ms = 1_749_436_800_123;
-  const objects: readonly (readonly [object, ReturnType<typeof timeOf>])[] = [
+  const objects: readonly (readonly [object, ReturnType<typeof readProducerTime>])[] = [
     [
       { epochSecond: 1_749_436_800, nanoOfSecond: 123_456_789 },
       { ms, ns: 456_789 },
@@ -274,5 +274,5 @@ test("objects of loggers are times", (t) => {
     [{ minutes: 5 }, null],
     [[1_749_436_800], null],
   ];
-  for (const [object, time] of objects) t.deepEqual(timeOf(object), time, JSON.stringify(object));
+  for (const [object, time] of objects) t.deepEqual(readProducerTime(object), time, JSON.stringify(object));
 });

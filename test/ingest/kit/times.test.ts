@@ -1,8 +1,13 @@
 import test from "ava";
 import fc from "fast-check";
 
-import { severityOf, severityOfNextcloud, severityOfOtel, severityOfSyslog } from "../../../src/ingest/kit/severity.ts";
-import { digitsOf, timeOf } from "../../../src/ingest/kit/times.ts";
+import {
+  parseSeverity,
+  severityOfNextcloud,
+  severityOfOtel,
+  severityOfSyslog,
+} from "../../../src/ingest/kit/severity.ts";
+import { timeDigits, readProducerTime } from "../../../src/ingest/kit/times.ts";
 
 const MS = Date.UTC(2026, 10, 20, 10, 0, 0, 123);
 
@@ -18,18 +23,18 @@ test("a time is read by its magnitude, or as ISO 8601", (t) => {
     "2026-11-20 12:00:00,123+02:00",
     "2026-11-20T10:00:00.123000000Z",
   ];
-  for (const value of same) t.deepEqual(timeOf(value), { ms: MS, ns: 0 }, String(value));
-  t.deepEqual(timeOf("2026-11-20T10:00:00.123456789123Z"), { ms: MS, ns: 456_789 });
-  t.deepEqual(timeOf("2026-11-20T10:00:00.1234Z"), { ms: MS, ns: 400_000 });
-  t.deepEqual(timeOf(`${MS / 1000}456`), { ms: MS, ns: 456_000 });
-  t.deepEqual(timeOf(`${MS}456789`), { ms: MS, ns: 456_789 });
-  t.is(digitsOf({ ms: MS, ns: 456_789 }), `${MS}456789`);
+  for (const value of same) t.deepEqual(readProducerTime(value), { ms: MS, ns: 0 }, String(value));
+  t.deepEqual(readProducerTime("2026-11-20T10:00:00.123456789123Z"), { ms: MS, ns: 456_789 });
+  t.deepEqual(readProducerTime("2026-11-20T10:00:00.1234Z"), { ms: MS, ns: 400_000 });
+  t.deepEqual(readProducerTime(`${MS / 1000}456`), { ms: MS, ns: 456_000 });
+  t.deepEqual(readProducerTime(`${MS}456789`), { ms: MS, ns: 456_789 });
+  t.is(timeDigits({ ms: MS, ns: 456_789 }), `${MS}456789`);
 });
 
 test("a number is a time from 10^8 on, in the unit that its magnitude tells", (t) => {
   for (const value of [0, -1, -1e9, 0.005, 12.345678, 20_190_501, 99_999_999, 99_999_999.9]) {
-    t.is(timeOf(value), null, String(value));
-    t.is(timeOf(String(value)), null, String(value));
+    t.is(readProducerTime(value), null, String(value));
+    t.is(readProducerTime(String(value)), null, String(value));
   }
   const bounds: readonly (readonly [string, number])[] = [
     ["100000000", 1e11],
@@ -41,7 +46,7 @@ test("a number is a time from 10^8 on, in the unit that its magnitude tells", (t
     ["100000000000000000", 1e11],
     ["9223372036854775807", 9_223_372_036_854],
   ];
-  for (const [digits, ms] of bounds) t.is(timeOf(digits)?.ms, ms, digits);
+  for (const [digits, ms] of bounds) t.is(readProducerTime(digits)?.ms, ms, digits);
 });
 
 test("times in the usual format are read like those with another zone", (t) => {
@@ -49,17 +54,17 @@ test("times in the usual format are read like those with another zone", (t) => {
   fc.assert(
     fc.property(date, fc.stringMatching(/^(?:[0-9]{3,9})?$/), (moment, fraction) => {
       const text = moment.toISOString().slice(0, 19) + (fraction === "" ? "" : `.${fraction}`);
-      const usual = timeOf(`${text}Z`);
-      t.deepEqual(usual, timeOf(`${text}+00:00`), text);
-      t.deepEqual(timeOf(`${text} +0000`), usual);
+      const usual = readProducerTime(`${text}Z`);
+      t.deepEqual(usual, readProducerTime(`${text}+00:00`), text);
+      t.deepEqual(readProducerTime(`${text} +0000`), usual);
       t.is(usual?.ms, Date.parse(`${text.slice(0, 23)}Z`));
     }),
   );
   for (const wrong of ["2026-00-01", "2026-1-001", "2026-11-00", "20x6-11-01"]) {
-    t.is(timeOf(`${wrong}T00:00:00Z`), null, wrong);
+    t.is(readProducerTime(`${wrong}T00:00:00Z`), null, wrong);
   }
   for (const wrong of ["24:00:01", "00:60:00", "00:00:6x", "00:00:00.12x"]) {
-    t.is(timeOf(`2026-11-01T${wrong}Z`), null, wrong);
+    t.is(readProducerTime(`2026-11-01T${wrong}Z`), null, wrong);
   }
 });
 
@@ -81,7 +86,7 @@ test("invalid times are absent", (t) => {
     "1e5",
     "9".repeat(30),
   ]) {
-    t.is(timeOf(value), null, JSON.stringify(value));
+    t.is(readProducerTime(value), null, JSON.stringify(value));
   }
 });
 
@@ -104,7 +109,7 @@ test("severities of producers map to one of six", (t) => {
     "",
     99,
   ];
-  t.deepEqual(words.map(severityOf), [
+  t.deepEqual(words.map(parseSeverity), [
     ...(["fatal", "fatal", "error", "warn", "info", "info", "trace", "error", "debug", "error", "trace"] as const),
     null,
     null,

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { infoOf } from "../../../src/ingest/protocols/elasticsearch/info.ts";
+import { infoAnswer } from "../../../src/ingest/protocols/elasticsearch/info.ts";
 import { environmentOf, KEY, serviceOf, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { eventsOf, send } from "../posting.ts";
@@ -15,7 +15,7 @@ test("the node that clients find is at the address they used", (t) => {
     ["in.example.org", "in.example.org:443", { "x-forwarded-proto": "https" }],
     ['no"host', undefined, {}],
   ] as const) {
-    const answer = infoOf("GET", "/_nodes/http")!;
+    const answer = infoAnswer("GET", "/_nodes/http")!;
     const { body } = answer({ settings: new Map(), headers: { host, ...more } });
     const { _nodes: counts, nodes } = JSON.parse(body as string) as {
       _nodes: { total: number };

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
-import { payloadOf } from "../../../src/ingest/protocols/hooks/payload.ts";
+import { readPayload } from "../../../src/ingest/protocols/hooks/payload.ts";
 import type { Payload } from "../../../src/ingest/protocols/hooks/payload.ts";
 import { KEY, LOG, serviceOf } from "../../support/service.ts";
 import { dataOf, eventsOf, send } from "../posting.ts";
@@ -380,7 +380,7 @@ test("long texts are cut and marked", async (t) => {
 test("a long form is read in a short time, whatever its fields, and its text to the limit of data", (t) => {
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const read = (body: string): Payload => {
-    const steps = payloadOf({ body: Buffer.from(body), headers });
+    const steps = readPayload({ body: Buffer.from(body), headers });
     let step = steps.next();
     while (step.done !== true) step = steps.next();
     return step.value;

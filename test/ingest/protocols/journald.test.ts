@@ -1,14 +1,14 @@
 import test from "ava";
 
 import { LoggiaError } from "../../../src/errors.ts";
-import { choiceOf } from "../../../src/ingest/kit/choice.ts";
+import { readFieldChoice } from "../../../src/ingest/kit/choice.ts";
 import { decodeJournal, EntrySplitter } from "../../../src/ingest/protocols/journald/decode.ts";
 import { resultOf } from "../../support/steps.ts";
 import { entryOf } from "../../producers/journal-tools.ts";
 import { serviceOf } from "../../support/service.ts";
 import { eventsOf, send } from "../posting.ts";
 
-const CHOICE = choiceOf(new URLSearchParams(), {});
+const CHOICE = readFieldChoice(new URLSearchParams(), {});
 
 function entry(n: number, fields: Record<string, string | Buffer> = {}): Buffer {
   return Buffer.concat([Buffer.from(`__CURSOR=s=1;i=${n}\n`), entryOf(n, { MESSAGE: `entry ${n}`, ...fields })]);

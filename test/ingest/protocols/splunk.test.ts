@@ -2,7 +2,7 @@ import test from "ava";
 import fc from "fast-check";
 
 import { parseExactly } from "../../../src/ingest/kit/json.ts";
-import { objectsOf, type ReadObject } from "../../../src/ingest/protocols/splunk/objects.ts";
+import { readSplunkObjects, type ReadObject } from "../../../src/ingest/protocols/splunk/objects.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { KEY, LOG, serviceOf } from "../../support/service.ts";
 import { eventsOf, send } from "../posting.ts";
@@ -184,7 +184,9 @@ test("concatenated objects are parsed as JSON writes them", (t) => {
       fc.constantFrom("", "\n", ", "),
       (objects, between) => {
         const texts = objects.map((object) => JSON.stringify(object));
-        const found = [...objectsOf(Buffer.from(texts.join(between)))].map((read) => (read as ReadObject).value);
+        const found = [...readSplunkObjects(Buffer.from(texts.join(between)))].map(
+          (read) => (read as ReadObject).value,
+        );
         t.deepEqual(found, parseExactly(`[${texts.join(",")}]`) as never);
       },
     ),

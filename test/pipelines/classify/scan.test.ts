@@ -1,7 +1,7 @@
 import test from "ava";
 import * as fc from "fast-check";
 
-import { createScan, foldedOf, setText, encode } from "../../../pipelines/classify/scan.ts";
+import { createScan, foldedText, setText, encode } from "../../../pipelines/classify/scan.ts";
 import { isAscii } from "../../../src/events/ascii.ts";
 import { fold } from "../../../src/events/text.ts";
 
@@ -14,9 +14,9 @@ test("the folded text is the same before and after its bytes were written", (t) 
     fc.property(texts, fc.boolean(), (text, writesFirst) => {
       setText(scan, text);
       if (writesFirst) encode(scan);
-      t.is(foldedOf(scan), fold(text));
+      t.is(foldedText(scan), fold(text));
       encode(scan);
-      t.is(foldedOf(scan), fold(text));
+      t.is(foldedText(scan), fold(text));
     }),
   );
 });

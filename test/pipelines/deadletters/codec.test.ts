@@ -3,7 +3,7 @@ import test from "ava";
 import type { BusRecord } from "../../../src/bus/bus.ts";
 import { parseLogKey } from "../../../src/events/event.ts";
 import { decodeRecord, encodeRecord } from "../../../src/events/record.ts";
-import { decodeLetter, encodeLetters, recordOf } from "../../../pipelines/deadletters/codec.ts";
+import { decodeLetter, encodeLetters, deadLetterRecord } from "../../../pipelines/deadletters/codec.ts";
 import type { DeadLetter } from "../../../pipelines/deadletters/codec.ts";
 
 const SHOP = parseLogKey("shop")!;
@@ -27,7 +27,7 @@ test("a dead letter contains what failed, its origin and the reason", (t) => {
 test("a line is redriven as a record of its own", (t) => {
   const value = encodeRecord(SHOP, ["one", "two", "three"]);
   for (const [i, line] of ["one", "two", "three"].entries()) {
-    t.deepEqual(recordOf(letters(value, i + 1)), { key: "shop", value: encodeRecord(SHOP, [line]) });
+    t.deepEqual(deadLetterRecord(letters(value, i + 1)), { key: "shop", value: encodeRecord(SHOP, [line]) });
   }
 });
 
@@ -42,10 +42,13 @@ test("a dead letter is readable JSON if its content is text", (t) => {
 
 test("binary content is restored unchanged", (t) => {
   for (const value of [Buffer.from([0xff, 0xfe, 0x00, 0x0a, 0x80]), Buffer.alloc(0), Buffer.alloc(5_000, 1)]) {
-    t.deepEqual(recordOf(letters(value, 0)).value, value);
+    t.deepEqual(deadLetterRecord(letters(value, 0)).value, value);
   }
   const bad = Buffer.concat([encodeRecord(SHOP, ["a", ""]), Buffer.from([0xff, 0x80])]);
-  t.deepEqual(recordOf(letters(bad, 2)).value, Buffer.concat([encodeRecord(SHOP, [""]), Buffer.from([0xff, 0x80])]));
+  t.deepEqual(
+    deadLetterRecord(letters(bad, 2)).value,
+    Buffer.concat([encodeRecord(SHOP, [""]), Buffer.from([0xff, 0x80])]),
+  );
 });
 
 test("content too large for one record is split over several, whatever it contains", (t) => {
@@ -61,7 +64,7 @@ test("content too large for one record is split over several, whatever it contai
         [4, 4],
       ],
     );
-    t.true(recordOf([parts[3]!, parts[0], parts[2]!, parts[1]!]).value.equals(value));
+    t.true(deadLetterRecord([parts[3]!, parts[0], parts[2]!, parts[1]!]).value.equals(value));
     for (const { value: letter } of encodeLetters(
       [{ record: record(value), line: 0, reason: "r".repeat(100_000) }],
       "decode",

@@ -14,7 +14,7 @@ import {
   succeed,
   type Digest,
 } from "../../../pipelines/notify/digest.ts";
-import { allowanceOf, giveBack, nextDay, take } from "../../../pipelines/notify/allowance.ts";
+import { newAllowance, giveBack, nextDay, take } from "../../../pipelines/notify/allowance.ts";
 import { decodeNotice, encodeNotice, type Notice } from "../../../pipelines/notify/notice.ts";
 
 const KEY = { user: "0123456789abcdef" as UserId, log: "shop" as LogKey, class: "failure" };
@@ -148,7 +148,7 @@ test("in any order of steps, each event is in one mail or pending", (t) => {
 
 test("a user gets a limited number of mails per day, then one that says so, then none until the next day", (t) => {
   const noon_ms = Date.UTC(2026, 10, 21, 12);
-  let allowance = allowanceOf(KEY.user);
+  let allowance = newAllowance(KEY.user);
   const verdicts = (now_ms: number, count: number): string[] =>
     Array.from({ length: count }, () => {
       const { verdict, after } = take(allowance, now_ms, 2);

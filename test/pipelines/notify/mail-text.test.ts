@@ -3,7 +3,7 @@ import test from "ava";
 import type { LogKey, UserId } from "../../../src/events/event.ts";
 import { describeDigest, describeLimit } from "../../../pipelines/notify/mail-text.ts";
 import { emptyDigest } from "../../../pipelines/notify/digest.ts";
-import { allowanceOf } from "../../../pipelines/notify/allowance.ts";
+import { newAllowance } from "../../../pipelines/notify/allowance.ts";
 
 const DIGEST = emptyDigest({ user: "0123456789abcdef" as UserId, log: "shop" as LogKey, class: "failure" });
 const line = (text: string, source = "", value: number | null = null) => ({
@@ -62,7 +62,7 @@ test("texts of producers become one line each, without control characters", (t) 
 });
 
 test("the last mail of a day names the day and the number", (t) => {
-  const { subject, text } = describeLimit({ ...allowanceOf(DIGEST.user), day: "2026-11-21" }, 50);
+  const { subject, text } = describeLimit({ ...newAllowance(DIGEST.user), day: "2026-11-21" }, 50);
   t.is(subject, "No more mail about events on 2026-11-21");
   t.regex(
     text,

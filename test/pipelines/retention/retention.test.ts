@@ -1,7 +1,7 @@
 import test from "ava";
 
 import type { LogKey } from "../../../src/events/event.ts";
-import { expiryOf } from "../../../pipelines/retention/expiry.ts";
+import { retentionExpiry } from "../../../pipelines/retention/expiry.ts";
 import { withRetentionFilter } from "../../../pipelines/retention/filter.ts";
 import { startRetention } from "../../../pipelines/retention/job.ts";
 import { until } from "../../support/until.ts";
@@ -40,15 +40,15 @@ function clockAt(now_ms: number) {
 
 test("markers are needed for as long as some log keeps everything", (t) => {
   const now = 1_000 * DAY_MS;
-  t.deepEqual(expiryOf([logOf("a", 10), logOf("b", 30), logOf("c", null)], now), {
+  t.deepEqual(retentionExpiry([logOf("a", 10), logOf("b", 30), logOf("c", null)], now), {
     before: new Map([
       ["a" as LogKey, now - 10 * DAY_MS],
       ["b" as LogKey, now - 30 * DAY_MS],
     ]),
     markersBefore: null,
   });
-  t.is(expiryOf([logOf("a", 10), logOf("b", 30)], now).markersBefore, now - 30 * DAY_MS);
-  t.is(expiryOf([], now).markersBefore, null);
+  t.is(retentionExpiry([logOf("a", 10), logOf("b", 30)], now).markersBefore, now - 30 * DAY_MS);
+  t.is(retentionExpiry([], now).markersBefore, null);
 });
 
 for (const { name, open } of ENGINE_KINDS) {

@@ -2,7 +2,7 @@ import type { Client } from "@elastic/elasticsearch";
 import test from "ava";
 import { pino } from "pino";
 
-import { patternOf } from "../../../src/events/pattern.ts";
+import { textPattern } from "../../../src/events/pattern.ts";
 import type { StoredEvent } from "../../../src/events/event.ts";
 import type { EventId } from "../../../src/events/id.ts";
 import type { Condition, ListPlan } from "../../../src/query/plan.ts";
@@ -97,7 +97,7 @@ function traceOf(log: StoredEvent["log"], i: number): StoredEvent {
     (_, line) => `    at ${FRAMES[(i + line * 7) % FRAMES.length]!}:${(i * 31 + line) % 900}:${(i + line) % 60})`,
   );
   const data = `Error: order ${i}: ${cause}\n${frames.join("\n")}`;
-  return { id: idOf(created, i), log, created, text, ...ABSENT_FIELDS, pattern: patternOf(text), class: null, data };
+  return { id: idOf(created, i), log, created, text, ...ABSENT_FIELDS, pattern: textPattern(text), class: null, data };
 }
 
 const FRAMES = Array.from(

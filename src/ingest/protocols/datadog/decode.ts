@@ -8,11 +8,11 @@ import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, objectIn, valueIn, withoutMark } from "../../kit/json.ts";
 import { messageText } from "../../kit/message-text.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { beginOf, filledLinesOf } from "../../kit/text-lines.ts";
+import { lineBeginning, readFilledLines } from "../../kit/text-lines.ts";
 import { KEPT_BYTES, runOfValues } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ReadEvent, Received } from "../../kit/endpoint.ts";
-import { severityOf, severityOfSyslog } from "../../kit/severity.ts";
+import { parseSeverity, severityOfSyslog } from "../../kit/severity.ts";
 
 type Log = Readonly<Record<string, unknown>>;
 
@@ -83,12 +83,12 @@ class LogDecoder {
     const begin = body.toString("latin1", 0, BEGIN_BYTES);
     const posted = body.length > AT_ONCE_BYTES || !/^\s*[[{]/.test(begin) ? null : valueIn(messageText(body));
     if (posted !== null || LIST.test(begin)) return yield* this.logs(body);
-    for (const line of filledLinesOf(body)) {
+    for (const line of readFilledLines(body)) {
       if (isPending(line)) {
         yield line;
         continue;
       }
-      const { text, isCut } = typeof line === "string" ? { text: line, isCut: false } : beginOf(line);
+      const { text, isCut } = typeof line === "string" ? { text: line, isCut: false } : lineBeginning(line);
       const log = isCut ? null : documentOf(text);
       if (log !== null) yield* this.#log(log);
       else yield tagIfCut(isCut, this.#event({ message: text }));
@@ -112,7 +112,7 @@ class LogDecoder {
     const tags = shared?.tags ?? readTags(ddtags, attributes);
     const isCut = common.isCut || shared?.isCut === true;
     // Numbers of a status are those of syslog.
-    const severity = severityOfSyslog(log["status"]) ?? severityOf(log["status"] ?? log["level"]);
+    const severity = severityOfSyslog(log["status"]) ?? parseSeverity(log["status"] ?? log["level"]);
     if (document === null) return tagIfCut(isCut, eventOfAttributes(attributes, this.#choice, { tags, severity }));
     const fields: MutableAttributes = new Map();
     flattenInto(fields, document);

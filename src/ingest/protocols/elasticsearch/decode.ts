@@ -5,7 +5,7 @@ import { eventOfDocument } from "../../kit/document.ts";
 import { isObject, parseExactly, withoutMark } from "../../kit/json.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { linesOf } from "../../kit/text-lines.ts";
+import { readTextLines } from "../../kit/text-lines.ts";
 import type { TextLine } from "../../kit/text-lines.ts";
 import { readOnly } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
@@ -43,7 +43,7 @@ export function* decodeBulk(
   indexOfPath: string,
   onAction: (action: Action) => void,
 ): Generator<ReadEvent> {
-  const lines = linesOf(withoutMark(received.body));
+  const lines = readTextLines(withoutMark(received.body));
   const shared = new SharedParts(received);
   let number = 0;
   // Without ids, nearly all actions are the same line.
@@ -88,7 +88,7 @@ export function* decodeBulk(
   if (number === 0) throw new LoggiaError("bad_body", "request body is required");
 }
 
-function* nextLine(lines: ReturnType<typeof linesOf>): Steps<TextLine | null> {
+function* nextLine(lines: ReturnType<typeof readTextLines>): Steps<TextLine | null> {
   for (;;) {
     const { done, value } = lines.next();
     if (done === true) return null;

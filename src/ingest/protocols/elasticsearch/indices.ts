@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import { decodeSegment } from "../../../http/segment.ts";
 import { isObject, parseBody } from "../../kit/json.ts";
 import type { Endpoint, PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
-import { failure, PRODUCT, typeOf } from "./respond.ts";
+import { failure, PRODUCT, elasticsearchMediaType } from "./respond.ts";
 
 const SEGMENT = /^\/([^/]+)$/;
 /** Matches an index by the rules for their names, or by date math: `<logs-{now/d}-000001>`. */
@@ -31,7 +31,12 @@ function creation(index: string): PostEndpoint {
         const reason = `An index is created with ${[...MEMBERS].join(", ")}; events are posted by _bulk or _doc`;
         throw new LoggiaError("bad_body", reason);
       }
-      const accepted = () => ({ status: 200, type: typeOf(received.headers.accept), headers: PRODUCT, body });
+      const accepted = () => ({
+        status: 200,
+        type: elasticsearchMediaType(received.headers.accept),
+        headers: PRODUCT,
+        body,
+      });
       return { items: [], accepted };
     },
     failed: (failed, _error, headers) => failure(failed, headers.accept),

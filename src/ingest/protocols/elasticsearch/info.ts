@@ -62,7 +62,7 @@ const NOT_FOUND: ProtocolAnswer = {
 };
 
 /** Returns the response to a request that posts nothing; null if there is none. */
-export function infoOf(method: string, path: string): ((asked: Asked) => ProtocolAnswer) | null {
+export function infoAnswer(method: string, path: string): ((asked: Asked) => ProtocolAnswer) | null {
   const isRead = method === "GET" || method === "HEAD";
   const known = isRead ? READ : method === "PUT" || method === "POST" ? WRITTEN : [];
   const [, answer] = known.find(([pattern]) => pattern.test(path)) ?? [];

@@ -3,7 +3,7 @@ import type { Endpoint, PostEndpoint } from "../../kit/endpoint.ts";
 import type { Protocol } from "../protocol.ts";
 import { decodeBulk, decodeOne } from "./decode.ts";
 import { indexEndpoint } from "./indices.ts";
-import { infoOf, VERSION_SETTING } from "./info.ts";
+import { infoAnswer, VERSION_SETTING } from "./info.ts";
 import { Actions, failure } from "./respond.ts";
 
 /** Matches a bulk path. Old clients add a type after the index. */
@@ -28,7 +28,7 @@ export const ELASTICSEARCH: Protocol = {
         });
       }
     }
-    const answer = infoOf(method, path);
+    const answer = infoAnswer(method, path);
     return answer === null ? indexEndpoint(method, path) : { kind: "info", answer };
   },
 };

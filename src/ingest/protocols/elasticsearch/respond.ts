@@ -61,7 +61,7 @@ export class Actions {
   answer(outcome: Outcome, headers: IncomingHttpHeaders, filter: string | null): ProtocolAnswer {
     const shape = shapeOf(filter, headers);
     const body = this.#pieces(outcome.ids()[Symbol.iterator](), shape);
-    return { status: 200, type: typeOf(headers.accept), headers: PRODUCT, body };
+    return { status: 200, type: elasticsearchMediaType(headers.accept), headers: PRODUCT, body };
   }
 
   /** Returns the response to a request that is its only action. */
@@ -69,7 +69,7 @@ export class Actions {
     const [id = ""] = outcome.ids();
     const { status, error, ...document } = JSON.parse(this.#item(0, id, false, typePart(accept))) as Item;
     const body = error === undefined ? document : { error: { root_cause: [error], ...error }, status };
-    return { status, type: typeOf(accept), headers: PRODUCT, body: JSON.stringify(body) };
+    return { status, type: elasticsearchMediaType(accept), headers: PRODUCT, body: JSON.stringify(body) };
   }
 
   *#pieces(ids: Iterator<EventId>, { hasItems, isShort, isBrief, type }: Shape): Generator<string> {
@@ -169,7 +169,7 @@ function typePart(accept: string | undefined): string {
 }
 
 /** Returns the requested media type if it is one of Elasticsearch's. */
-export function typeOf(accept: string | undefined): string {
+export function elasticsearchMediaType(accept: string | undefined): string {
   const version = compatibleVersion(accept);
   return version === undefined ? JSON_TYPE : `application/vnd.elasticsearch+json;compatible-with=${version}`;
 }
@@ -189,5 +189,5 @@ export function failure({ status, body }: Failure, accept: string | undefined): 
   const { message: reason } = (JSON.parse(body.json()) as { error: { message: string } }).error;
   const cause = { type: EXCEPTIONS[status] ?? "exception", reason };
   const error = { root_cause: [cause], ...cause };
-  return { status, type: typeOf(accept), headers: PRODUCT, body: JSON.stringify({ error, status }) };
+  return { status, type: elasticsearchMediaType(accept), headers: PRODUCT, body: JSON.stringify({ error, status }) };
 }

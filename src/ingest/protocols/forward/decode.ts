@@ -6,7 +6,7 @@ import { FluentEntries } from "../../kit/fluent-entry.ts";
 import { decodeValue, textOfBytes } from "../../kit/msgpack.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { beginOf } from "../../kit/text-lines.ts";
+import { lineBeginning } from "../../kit/text-lines.ts";
 import { endOfValue, headAt } from "../../kit/msgpack-scan.ts";
 import { shortValue } from "../../kit/msgpack-shorten.ts";
 import type { ShortValue } from "../../kit/msgpack-shorten.ts";
@@ -83,7 +83,7 @@ const PAIR = Buffer.from([0x92]);
  * @param entries decompressed entries
  * @param onFault called for each malformed entry
  */
-export function* eventsOf(
+export function* forwardEvents(
   message: ForwardMessage,
   entries: Buffer,
   limits: FieldLimits,
@@ -159,7 +159,7 @@ function* endOf(entries: Buffer, at: number): Steps<{ end: number; values: numbe
 }
 
 function eventOfBytes(bytes: Buffer, attributes: ReadonlyMap<string, string>, tag: string): ProducerEvent {
-  return eventOfText(beginOf(bytes).text, { source: tag, attributes });
+  return eventOfText(lineBeginning(bytes).text, { source: tag, attributes });
 }
 
 function malformed(why: string): LoggiaError {

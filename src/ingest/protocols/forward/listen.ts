@@ -3,11 +3,11 @@ import { encode } from "@msgpack/msgpack";
 import { ClientGone, LoggiaError } from "../../../errors.ts";
 import { BodyBuffer } from "../../../http/body-buffer.ts";
 import type { BodyShare } from "../../../http/body-budget.ts";
-import { memoryNetworkOf } from "../../../ratelimit/address.ts";
-import { mostEventsOf } from "../../kit/amplification.ts";
+import { memoryNetwork } from "../../../ratelimit/address.ts";
+import { maxEvents } from "../../kit/amplification.ts";
 import { noteRequest } from "../../../scheduling/cooperative.ts";
 import { DECODING, Yielder } from "../../../scheduling/yielding.ts";
-import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
+import { quotaOwner } from "../../../ratelimit/quota-owner.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
@@ -23,7 +23,7 @@ import type { ReadEvent, Reading } from "../../kit/endpoint.ts";
 import { NOT_YET } from "../../kit/msgpack-scan.ts";
 import { runSteps } from "../../kit/steps.ts";
 import { storeEvents } from "../../append/store-events.ts";
-import { eventsOf, readMessage, malformedEvent } from "./decode.ts";
+import { forwardEvents, readMessage, malformedEvent } from "./decode.ts";
 import type { ForwardMessage } from "./decode.ts";
 import { Handshake } from "./handshake.ts";
 
@@ -92,9 +92,9 @@ class ForwardStream implements Stream {
     this.#connection = connection;
     this.#context = context;
     this.#sink = new Sink(context, tally, route, peer);
-    this.#owner = quotaOwnerOf(context.catalog, route.log!);
+    this.#owner = quotaOwner(context.catalog, route.log!);
     const { bodies, unfinished } = context.memory;
-    const network = memoryNetworkOf(peer.address);
+    const network = memoryNetwork(peer.address);
     this.#share = route.sharedKey === null ? unfinished.enter(network) : bodies.enter(this.#owner);
     if (route.sharedKey !== null) {
       this.#handshake = new Handshake(route.sharedKey);
@@ -251,7 +251,7 @@ class ForwardStream implements Stream {
     const { tally } = this.#connection;
     if (message.chunk === null) {
       let read = 0;
-      const most = mostEventsOf(message.entries.length);
+      const most = maxEvents(message.entries.length);
       const yielder = new Yielder(noteRequest, DECODING);
       for (const event of this.#readEntries(message, entries, () => tally.add("malformed"))) {
         if (!("fault" in event)) {
@@ -317,7 +317,7 @@ class ForwardStream implements Stream {
   }
 
   *#readEntries(message: ForwardMessage, entries: Buffer | null, onFault: () => void): Generator<ReadEvent> {
-    if (entries !== null) return yield* eventsOf(message, entries, this.#context.limits, onFault);
+    if (entries !== null) return yield* forwardEvents(message, entries, this.#context.limits, onFault);
     onFault();
     yield malformedEvent(message);
   }

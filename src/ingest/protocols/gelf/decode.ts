@@ -7,11 +7,11 @@ import { AT_ONCE_BYTES, isObject, parseExactly, withoutMark } from "../../kit/js
 import { messageText } from "../../kit/message-text.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { filledLinesOf } from "../../kit/text-lines.ts";
+import { readFilledLines } from "../../kit/text-lines.ts";
 import { readOnly } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
-import { severityOf, severityOfSyslog } from "../../kit/severity.ts";
+import { parseSeverity, severityOfSyslog } from "../../kit/severity.ts";
 import { readGivenTime } from "../../kit/times.ts";
 
 /**
@@ -28,7 +28,7 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
     if (whole !== null) return yield eventOfMessage(whole, choice);
   }
   let count = 0;
-  for (const line of filledLinesOf(bytes)) {
+  for (const line of readFilledLines(bytes)) {
     if (isPending(line)) {
       yield line;
       continue;
@@ -99,7 +99,7 @@ function eventOfMessage(message: Readonly<Record<string, unknown>>, choice: Fiel
   for (const [name, value] of extra) flattenInto(attributes, { [name]: value });
   const texts = [short, full].filter((text): text is string => typeof text === "string" && text.trim() !== "");
   const [text = "", more] = texts;
-  const severity = severityOfSyslog(level) ?? severityOf(level);
+  const severity = severityOfSyslog(level) ?? parseSeverity(level);
   const context = { ...readGivenTime(attributes, "timestamp", timestamp), severity };
   const event = eventOfAttributes(attributes, choice, choice.text.length === 0 ? { ...context, text } : context);
   return {

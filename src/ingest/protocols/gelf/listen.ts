@@ -17,7 +17,7 @@ import { eventOfText } from "../../kit/document.ts";
 import { decompress, encodingOfContent } from "../../kit/inflate.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { beginOf } from "../../kit/text-lines.ts";
+import { lineBeginning } from "../../kit/text-lines.ts";
 import { isPending } from "../../kit/steps.ts";
 import type { ProducerEvent } from "../../kit/endpoint.ts";
 import { Chunks } from "./chunks.ts";
@@ -92,7 +92,7 @@ export function* readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Ste
   if (bytes.length === 0) return null;
   const event = isCut ? null : yield* onlyEventOf(bytes);
   if (event !== null) return { event, secret: null };
-  const begin = beginOf(bytes, isCut);
+  const begin = lineBeginning(bytes, isCut);
   const text = begin.text.trim();
   if (text === "") return null;
   tally.add("malformed");

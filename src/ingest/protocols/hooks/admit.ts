@@ -8,13 +8,13 @@ import { HOST_CLOCK } from "../../../events/clock.ts";
 import { parseLogKey } from "../../../events/event.ts";
 import type { LogKey } from "../../../events/event.ts";
 import { receiveSent } from "../../../http/body.ts";
-import { memoryNetworkOf } from "../../../ratelimit/address.ts";
+import { memoryNetwork } from "../../../ratelimit/address.ts";
 import type { Peer } from "../../../auth/requests/guesses.ts";
-import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
+import { quotaOwner } from "../../../ratelimit/quota-owner.ts";
 import type { Admitted, AdmitOptions, GivenKey } from "../../kit/admission.ts";
 import { authorizeByKey } from "../../../auth/requests/posting-key.ts";
-import { hasSignature, verifierOf } from "./decoy.ts";
-import { isSigned, signatureOf, type Signed } from "./signatures.ts";
+import { hasSignature, hookVerifier } from "./decoy.ts";
+import { isSigned, signatureHeader, type Signed } from "./signatures.ts";
 
 /** Size limit of bodies read before they are authenticated. GitHub's have at most 25 MB. */
 const UNVERIFIED_MAX_BYTES = 25 * 1024 * 1024;
@@ -95,9 +95,9 @@ async function admitSigned(
 ): Promise<Admitted | null> {
   const { catalog, memory, knownSenders } = options;
   const known = catalog.cachedHook(log, name);
-  const network = memoryNetworkOf(peer.address);
+  const network = memoryNetwork(peer.address);
   const isKnown = known?.secret !== undefined && knownSenders.has(`${log} ${idOfHook(known)}`, network);
-  const share = isKnown ? memory.proven.enter(quotaOwnerOf(catalog, log)) : memory.unverified.enter(network);
+  const share = isKnown ? memory.proven.enter(quotaOwner(catalog, log)) : memory.unverified.enter(network);
   let admitted: Admitted | null = null;
   try {
     const sent = await receiveSent(request, {
@@ -128,20 +128,20 @@ function isRight(
   peer: Peer,
   { catalog, limiter, guesses, clock = HOST_CLOCK, knownSenders }: AdmitOptions,
 ): boolean {
-  const { signature, secret, isDecoy } = verifierOf(hook, signed.headers);
+  const { signature, secret, isDecoy } = hookVerifier(hook, signed.headers);
   const isValid = isSigned(signature, secret, signed, clock.now());
   if (hook === null || isDecoy) return false;
   const id = `${log} ${idOfHook(hook)}`;
   if (secret.length < UNGUESSABLE_CHARACTERS) {
-    const guess = `${id} ${signatureOf(signature, signed.headers)}`;
+    const guess = `${id} ${signatureHeader(signature, signed.headers)}`;
     // Beyond the limit a right one is refused as a wrong one is, and in the same words.
     if (!guesses.mayUseSignature(peer, guess, id)) return false;
     if (!isValid) guesses.wrongSignature(peer, guess);
     else guesses.rightSignature(peer, guess, id);
   }
   if (isValid) {
-    limiter.countCaller(quotaOwnerOf(catalog, log));
-    knownSenders.add(id, memoryNetworkOf(peer.address));
+    limiter.countCaller(quotaOwner(catalog, log));
+    knownSenders.add(id, memoryNetwork(peer.address));
   }
   return isValid;
 }

@@ -7,9 +7,9 @@ import type { MutableAttributes } from "../../kit/flatten.ts";
 import { isObject } from "../../kit/json.ts";
 import { CUT_TAG, tagIfCut } from "../../kit/cut-tag.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
-import { timeOf } from "../../kit/times.ts";
-import { at, itemsOf, objectOf, textAt, textOf, MAX_COMMON_LENGTH } from "./payload.ts";
+import { parseSeverity } from "../../kit/severity.ts";
+import { readProducerTime } from "../../kit/times.ts";
+import { at, payloadItems, payloadObject, textAt, payloadText, MAX_COMMON_LENGTH } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
 /** Members of the group that are added to each of its alerts. */
@@ -23,8 +23,8 @@ const NEVER = /^0001-/;
  * @throws LoggiaError `bad_body`
  */
 export function* decodeAlerts(received: Received): Generator<ReadEvent> {
-  const group = yield* objectOf(received);
-  const alerts = yield* itemsOf(group, ["alerts"]);
+  const group = yield* payloadObject(received);
+  const alerts = yield* payloadItems(group, ["alerts"]);
   if (alerts === null) throw new LoggiaError("bad_body", "The body has no array of alerts");
   const common = commonOf(group.value);
   const parts = new SharedParts(received);
@@ -73,13 +73,13 @@ function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent
     id: idOf(alert, status, isResolved),
     text: [name, said].filter((part) => part !== "").join(": "),
     ...(description !== "" && description !== said && { data: description }),
-    severity: severityOf(textAt(alert, "labels.severity", "labels.level", "labels.priority")),
+    severity: parseSeverity(textAt(alert, "labels.severity", "labels.level", "labels.priority")),
     source: textAt(alert, "labels.service", "labels.app", "labels.job", "labels.instance") || textAt(group, "receiver"),
     link: textAt(alert, "generatorURL", "panelURL", "dashboardURL") || textAt(group, "externalURL"),
     value: valueOf(alert),
     geo: null,
     tags: isCut ? [status, CUT_TAG] : [status],
-    time: timeOf(alert[isResolved && hasEnded ? "endsAt" : "startsAt"]),
+    time: readProducerTime(alert[isResolved && hasEnded ? "endsAt" : "startsAt"]),
     attributes,
   };
 }
@@ -95,7 +95,7 @@ function idOf(alert: Fields, status: string, isResolved: boolean): string {
 function fingerprintOf(labels: unknown): string {
   const pairs = isObject(labels) ? Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)) : [];
   const hash = createHash("sha256");
-  for (const [name, value] of pairs) hash.update(`${name}=${textOf(value)}\n`);
+  for (const [name, value] of pairs) hash.update(`${name}=${payloadText(value)}\n`);
   return hash.digest("base64url");
 }
 

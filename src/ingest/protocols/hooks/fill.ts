@@ -8,9 +8,9 @@ import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { CUT_TAG, tagIfCut } from "../../kit/cut-tag.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
-import { isTimeExpected, timeOf } from "../../kit/times.ts";
-import { follow, headerOf, itemsOf, payloadOf, textOf, MAX_COMMON_LENGTH } from "./payload.ts";
+import { parseSeverity } from "../../kit/severity.ts";
+import { isTimeExpected, readProducerTime } from "../../kit/times.ts";
+import { follow, headerText, payloadItems, readPayload, payloadText, MAX_COMMON_LENGTH } from "./payload.ts";
 
 /** Length limit of one value in a field: a character has at most two units. */
 const MAX_VALUE_LENGTH = 2 * HIGHEST_LIMITS.data + 1;
@@ -25,10 +25,10 @@ const LONGEST_TAG = 200;
  */
 export function* fillTemplate(source: TemplateSource, received: Received): Generator<ReadEvent> {
   const template = parseTemplate(source);
-  const payload = yield* payloadOf(received);
+  const payload = yield* readPayload(received);
   const { value: body, isCut } = payload;
   const filler = new Filler(template, body, received.headers);
-  const items = template.each === null ? null : yield* itemsOf(payload, template.each.steps);
+  const items = template.each === null ? null : yield* payloadItems(payload, template.each.steps);
   const parts = new SharedParts(received);
   let around: SharedPart | null = null;
   for (const item of items ?? []) {
@@ -66,7 +66,7 @@ class Filler {
     const attributes = attributesOf(item);
     const { text, created } = this.#template;
     const given = created === undefined ? "" : (this.#singleValue(created, item) ?? this.#fill(created, item));
-    const time = timeOf(given);
+    const time = readProducerTime(given);
     const filled = (field: TemplateField): string => {
       const pattern = this.#template[field];
       return pattern === undefined ? "" : this.#fill(pattern, item).trim();
@@ -78,7 +78,7 @@ class Filler {
       ...(id !== "" && { id }),
       text: filled("text"),
       ...(data !== "" && { data }),
-      severity: severityOf(filled("severity")),
+      severity: parseSeverity(filled("severity")),
       source: filled("source"),
       user: filled("user"),
       link: filled("link"),
@@ -101,7 +101,7 @@ class Filler {
       const one = this.#singleValue(pattern, item);
       if (!Array.isArray(one)) return this.#fill(pattern, item);
       const tags = one.filter((tag) => tag !== null && typeof tag !== "object").slice(0, MAX_TAGS_OF_VALUE);
-      return tags.map((tag) => this.#cut(textOf(tag), LONGEST_TAG));
+      return tags.map((tag) => this.#cut(payloadText(tag), LONGEST_TAG));
     });
   }
 
@@ -136,20 +136,20 @@ class Filler {
   #text(path: Path, item: unknown): string {
     if (path.from !== "body") return this.#cut(this.#textOfItem(this.#find(path, item)), MAX_VALUE_LENGTH);
     let text = this.#ofBody.get(path);
-    if (text === undefined) this.#ofBody.set(path, (text = textOf(this.#find(path, item))));
+    if (text === undefined) this.#ofBody.set(path, (text = payloadText(this.#find(path, item))));
     return this.#cut(text, this.#template.each === null ? MAX_VALUE_LENGTH : MAX_COMMON_LENGTH);
   }
 
   /** Returns a text; an object is written once, however many paths lead to it. */
   #textOfItem(value: unknown): string {
-    if (typeof value !== "object" || value === null) return textOf(value);
+    if (typeof value !== "object" || value === null) return payloadText(value);
     let text = this.#ofItem.get(value);
-    if (text === undefined) this.#ofItem.set(value, (text = textOf(value)));
+    if (text === undefined) this.#ofItem.set(value, (text = payloadText(value)));
     return text;
   }
 
   #find(path: Path, item: unknown): unknown {
-    if (path.from === "header") return headerOf(this.#headers, path.steps[0]!);
+    if (path.from === "header") return headerText(this.#headers, path.steps[0]!);
     return follow(path.from === "body" ? this.#body : item, path.steps);
   }
 

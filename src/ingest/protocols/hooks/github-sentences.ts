@@ -1,5 +1,5 @@
 import type { Severity } from "../../kit/severity.ts";
-import { severityOf } from "../../kit/severity.ts";
+import { parseSeverity } from "../../kit/severity.ts";
 import { at, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
@@ -59,7 +59,7 @@ const SEVERITIES: ReadonlyMap<string, Severity> = new Map(
  * Summarizes a delivery by the name of its event.
  * @param commits number of commits; a payload may hold only some of them
  */
-export function sentenceOf(event: string, payload: Fields, commits: number): Sentence {
+export function githubSentence(event: string, payload: Fields, commits: number): Sentence {
   const repository = textAt(payload, "repository.full_name", "organization.login", "enterprise.slug");
   const action = textAt(payload, "action");
   const names = {
@@ -242,7 +242,7 @@ function sayAlert(payload: Fields, { did, of }: Names, what: string, summary: st
   return {
     text: `${what} #${number}${of} ${did}: ${textAt(payload, `alert.${summary}`)}`,
     link: textAt(payload, "alert.html_url"),
-    severity: ALERT_SEVERITIES.get(word) ?? severityOf(word),
+    severity: ALERT_SEVERITIES.get(word) ?? parseSeverity(word),
   };
 }
 

@@ -4,8 +4,8 @@ import { isObject } from "../../kit/json.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import type { ReadEvent, Received } from "../../kit/endpoint.ts";
-import { sentenceOf } from "./github-sentences.ts";
-import { headerOf, itemsOf, objectOf, textAt } from "./payload.ts";
+import { githubSentence } from "./github-sentences.ts";
+import { headerText, payloadItems, payloadObject, textAt } from "./payload.ts";
 import type { Fields, Payload } from "./payload.ts";
 
 /** Members left out: URLs of GitHub's API and ids, which repeat what names say. */
@@ -25,12 +25,12 @@ const COMMON = ["repository", "organization", "enterprise", "installation", "sen
  * @throws LoggiaError `bad_body`
  */
 export function* decodeGithub(received: Received): Generator<ReadEvent> {
-  const given = yield* objectOf(received);
+  const given = yield* payloadObject(received);
   const payload = given.value;
-  const name = headerOf(received.headers, "x-github-event");
-  const delivery = headerOf(received.headers, "x-github-delivery");
+  const name = headerText(received.headers, "x-github-event");
+  const delivery = headerText(received.headers, "x-github-delivery");
   const action = textAt(payload, "action");
-  const { text, link, severity } = sentenceOf(name, payload, yield* commitsOf(given));
+  const { text, link, severity } = githubSentence(name, payload, yield* commitsOf(given));
   yield tagIfCut(given.isCut, {
     ...(delivery !== "" && { id: delivery }),
     text,
@@ -48,7 +48,7 @@ export function* decodeGithub(received: Received): Generator<ReadEvent> {
 /** Counts the commits of a push, including those left out of the value for its length. */
 function* commitsOf(payload: Payload): Steps<number> {
   let count = 0;
-  for (const item of (yield* itemsOf(payload, ["commits"])) ?? []) {
+  for (const item of (yield* payloadItems(payload, ["commits"])) ?? []) {
     if ("fault" in item) yield item;
     else count += 1;
   }

@@ -3,7 +3,7 @@ import { eventOfDocument, eventOfText } from "../../kit/document.ts";
 import { isObject } from "../../kit/json.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
-import { itemsOf, payloadOf, textAt } from "./payload.ts";
+import { payloadItems, readPayload, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
 /** Names of fields that serve as text if none of the usual ones is present. */
@@ -14,11 +14,11 @@ const TEXTS = ["title", "summary", "subject", "description", "reason"] as const;
  * @throws LoggiaError `bad_body`
  */
 export function* decodeJson(received: Received): Generator<ReadEvent> {
-  const payload = yield* payloadOf(received);
+  const payload = yield* readPayload(received);
   const { value, isCut } = payload;
   if (typeof value === "string") return yield tagIfCut(isCut, eventOfText(value));
   if (isObject(value)) return yield tagIfCut(isCut, eventOf(value, received.choice));
-  const items = yield* itemsOf(payload, []);
+  const items = yield* payloadItems(payload, []);
   if (items === null) throw new LoggiaError("bad_body", "The body must be an object or an array of objects");
   for (const item of items) {
     if ("fault" in item) yield item;

@@ -42,7 +42,7 @@ const KEPT_FORM_FIELDS = 1_100;
  * Decodes a request: JSON, the JSON field `payload` of a form, any other form, or plain text.
  * @throws LoggiaError `bad_body`
  */
-export function* payloadOf({ body, headers }: Pick<Received, "body" | "headers">): Steps<Payload> {
+export function* readPayload({ body, headers }: Pick<Received, "body" | "headers">): Steps<Payload> {
   const type = headers["content-type"] ?? "";
   if (FORM.test(type)) return yield* payloadOfForm(body);
   if (TEXT.test(type)) return yield* payloadOfText(body);
@@ -126,15 +126,15 @@ function whole(value: unknown): Payload {
 }
 
 /** Returns all items of the list at a path, however long it is; null if there is no list. */
-export function* itemsOf({ value, long }: Payload, steps: readonly string[]): Steps<Iterable<Item> | null> {
+export function* payloadItems({ value, long }: Payload, steps: readonly string[]): Steps<Iterable<Item> | null> {
   if (long !== null) return yield* elementsAt(long, steps);
   const list = follow(value, steps);
   return Array.isArray(list) ? list.map((one: unknown) => ({ value: one, isCut: false })) : null;
 }
 
 /** Decodes a request that must be an object. @throws LoggiaError `bad_body` */
-export function* objectOf(received: Pick<Received, "body" | "headers">): Steps<Payload<Fields>> {
-  const payload = yield* payloadOf(received);
+export function* payloadObject(received: Pick<Received, "body" | "headers">): Steps<Payload<Fields>> {
+  const payload = yield* readPayload(received);
   if (isObject(payload.value)) return payload as Payload<Fields>;
   throw new LoggiaError("bad_body", "The body must be a JSON object");
 }
@@ -166,15 +166,15 @@ export function textAt(value: unknown, ...paths: readonly string[]): string {
 }
 
 /** Returns a value as text: scalars of a list joined by commas, nested values as compact JSON. */
-export function textOf(value: unknown): string {
+export function payloadText(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
   if (typeof value !== "object") return compactJson(value);
   const isPlain = Array.isArray(value) && value.every((one) => typeof one !== "object" || one === null);
-  return isPlain ? (value as unknown[]).map(textOf).join(", ") : compactJson(value);
+  return isPlain ? (value as unknown[]).map(payloadText).join(", ") : compactJson(value);
 }
 
-export function headerOf(headers: Received["headers"], name: string): string {
+export function headerText(headers: Received["headers"], name: string): string {
   const value = headers[name];
   return typeof value === "string" ? value : "";
 }

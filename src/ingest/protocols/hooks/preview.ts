@@ -3,7 +3,7 @@ import { ABSENT_FIELDS } from "../../../events/absent-fields.ts";
 import { LINE_FIELD_NAMES } from "../../../events/field-order.ts";
 import type { FieldLimits } from "../../../events/limits.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
-import { choiceOf } from "../../kit/choice.ts";
+import { readFieldChoice } from "../../kit/choice.ts";
 import { fittedLine } from "../../append/fitted-line.ts";
 import type { CutLine } from "../../append/fitted-line.ts";
 import { PENDING } from "../../kit/steps.ts";
@@ -23,7 +23,7 @@ export async function previewHook(
   options: { readonly limits: FieldLimits; readonly read_ms: number },
 ): Promise<HookPreview> {
   const headers = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
-  const choice = choiceOf(NO_PARAMETERS, headers);
+  const choice = readFieldChoice(NO_PARAMETERS, headers);
   const bytes = Buffer.from(body);
   const { limits } = options;
   const received = { body: bytes, sent_bytes: bytes.length, headers, query: NO_PARAMETERS, choice, limits };

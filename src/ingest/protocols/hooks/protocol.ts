@@ -11,7 +11,7 @@ import { fillTemplate } from "./fill.ts";
 import { decodeGithub } from "./github.ts";
 import { decodeJson } from "./json.ts";
 import { decodeSentry } from "./sentry.ts";
-import { deliveryOf } from "./signatures.ts";
+import { deliveryId } from "./signatures.ts";
 
 const PATH = /^\/hooks\/(?<name>[A-Za-z0-9][A-Za-z0-9-]{0,62})$/;
 const TYPE = "application/json; charset=utf-8";
@@ -70,7 +70,7 @@ export function decodeHook(
  * senders repeat if they got no response.
  */
 function* withIds(name: string, events: Iterable<ReadEvent>, { headers, hook }: Received): Generator<ReadEvent> {
-  const delivery = deliveryOf(hook?.signature ?? "none", headers);
+  const delivery = deliveryId(hook?.signature ?? "none", headers);
   let n = 0;
   for (const event of events) {
     if (event !== PENDING) n += 1;

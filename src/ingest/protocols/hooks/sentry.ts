@@ -3,9 +3,9 @@ import type { MutableAttributes } from "../../kit/flatten.ts";
 import { isObject } from "../../kit/json.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
-import { severityOf } from "../../kit/severity.ts";
-import { timeOf } from "../../kit/times.ts";
-import { at, headerOf, objectOf, textAt } from "./payload.ts";
+import { parseSeverity } from "../../kit/severity.ts";
+import { readProducerTime } from "../../kit/times.ts";
+import { at, headerText, payloadObject, textAt } from "./payload.ts";
 import type { Fields } from "./payload.ts";
 
 /** Long members of Sentry's events, which are better read in Sentry. */
@@ -24,16 +24,16 @@ const MAX_EXCEPTIONS = 10;
  * @throws LoggiaError `bad_body`
  */
 export function* decodeSentry(received: Received): Generator<ReadEvent> {
-  const { value: body, isCut } = yield* objectOf(received);
+  const { value: body, isCut } = yield* payloadObject(received);
   yield tagIfCut(isCut, eventOf(body, received.headers));
 }
 
 function eventOf(body: Fields, headers: Received["headers"]): ProducerEvent {
-  const resource = headerOf(headers, "sentry-hook-resource");
+  const resource = headerText(headers, "sentry-hook-resource");
   const action = textAt(body, "action");
   const data = body["data"];
   if (!isObject(data)) return eventOfPlugin(body);
-  const request = headerOf(headers, "request-id");
+  const request = headerText(headers, "request-id");
   const context: Context = { action, resource, data, body, ...(request !== "" && { id: `request ${request}` }) };
   for (const name of ["event", "error"] as const) {
     const reported = data[name];
@@ -66,12 +66,12 @@ function eventOfError(reported: Fields, context: Context): ProducerEvent {
     ...idOf(event === "" ? (context.id ?? "") : [event, context.resource, rule].join(" ")),
     text: title === "" ? sentenceOf(context) : title,
     ...(stack !== "" && { data: stack }),
-    severity: severityOf(textAt(reported, "level")),
+    severity: parseSeverity(textAt(reported, "level")),
     source: sourceOf(reported),
     user: textAt(reported, "user.username", "user.email", "user.id", "user.ip_address"),
     link: textAt(reported, "web_url", "issue_url", "url"),
     tags: tagsOf(context),
-    time: timeOf(reported["timestamp"]) ?? timeOf(reported["datetime"]),
+    time: readProducerTime(reported["timestamp"]) ?? readProducerTime(reported["datetime"]),
     attributes: attributesOf(briefOf(reported, stack), context, rule === "" ? {} : { triggered_rule: rule }),
   };
 }
@@ -82,7 +82,7 @@ function eventOfIssue(issue: Fields, context: Context): ProducerEvent {
     ...NOTHING,
     ...idOf(context.id ?? ""),
     text: `Issue ${textAt(issue, "shortId", "id")} ${context.action}: ${title}`,
-    severity: context.action === "resolved" ? "info" : severityOf(textAt(issue, "level")),
+    severity: context.action === "resolved" ? "info" : parseSeverity(textAt(issue, "level")),
     source: sourceOf(issue),
     user: textAt(context.body, "actor.name"),
     link: textAt(issue, "web_url", "permalink", "url"),
@@ -100,11 +100,11 @@ function eventOfMetric(alert: Fields, context: Context): ProducerEvent {
     ...idOf(context.id ?? ""),
     text: text === "" ? sentenceOf(context) : text,
     ...(description !== "" && { data: description }),
-    severity: action === "resolved" ? "info" : severityOf(action),
+    severity: action === "resolved" ? "info" : parseSeverity(action),
     source: textAt(alert, "projects.0", "organization.slug"),
     link: textAt(data, "web_url"),
     tags: tagsOf(context),
-    time: timeOf(at(alert, action === "resolved" ? "date_closed" : "date_detected")),
+    time: readProducerTime(at(alert, action === "resolved" ? "date_closed" : "date_detected")),
     attributes: attributesOf(alert, context, description === "" ? {} : { description_text: description }),
   };
 }
@@ -122,7 +122,7 @@ function eventOfOther(context: Context): ProducerEvent {
     source,
     user: who,
     tags: tagsOf(context),
-    time: timeOf(data["timestamp"]),
+    time: readProducerTime(data["timestamp"]),
     attributes: attributesOf(data, context),
   };
 }
@@ -140,12 +140,12 @@ function eventOfPlugin(body: Fields): ProducerEvent {
     ...idOf(event === "" ? "" : [event, textAt(body, "id"), textAt(body, "triggering_rules.0")].join(" ")),
     text: title,
     ...(stack !== "" && { data: stack }),
-    severity: severityOf(textAt(body, "level")) ?? severityOf(textAt(reported, "level")),
+    severity: parseSeverity(textAt(body, "level")) ?? parseSeverity(textAt(reported, "level")),
     source: textAt(body, "project_slug", "project", "project_name"),
     user: textAt(reported, "user.username", "user.email", "user.id"),
     link: textAt(body, "url"),
     tags: tagsOf(context),
-    time: timeOf(reported["timestamp"]) ?? timeOf(reported["datetime"]),
+    time: readProducerTime(reported["timestamp"]) ?? readProducerTime(reported["datetime"]),
     attributes: attributesOf(briefOf(reported, stack), context, rest),
   };
 }

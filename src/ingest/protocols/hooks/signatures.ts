@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { HookSignature } from "../../../catalog/catalog.ts";
 import { standardKey } from "../../../catalog/hook-checks.ts";
-import { headerOf } from "./payload.ts";
+import { headerText } from "./payload.ts";
 
 /** Signed parts of a request: the bytes of the body as sent, and the headers. */
 export type Signed = { readonly body: Buffer; readonly headers: IncomingHttpHeaders };
@@ -25,14 +25,14 @@ const HEADERS: Readonly<Record<Exclude<HookSignature, "none">, readonly string[]
 };
 
 /** Returns the unverified signature of a request; "" if there is none. */
-export function signatureOf(signature: HookSignature, headers: IncomingHttpHeaders): string {
+export function signatureHeader(signature: HookSignature, headers: IncomingHttpHeaders): string {
   if (signature === "none") return "";
-  return HEADERS[signature].map((name) => headerOf(headers, name)).find((value) => value !== "") ?? "";
+  return HEADERS[signature].map((name) => headerText(headers, name)).find((value) => value !== "") ?? "";
 }
 
 /** Returns whether a request is signed with this secret. Comparisons take constant time. */
 export function isSigned(signature: HookSignature, secret: string, signed: Signed, now_ms: number): boolean {
-  const given = signatureOf(signature, signed.headers);
+  const given = signatureHeader(signature, signed.headers);
   if (given === "") return false;
   switch (signature) {
     case "none":
@@ -56,20 +56,20 @@ export function isSigned(signature: HookSignature, secret: string, signed: Signe
  * Returns the sender's id of a delivery, which is the same if it is repeated; "" if there is none.
  * Of signed requests only the signed id counts, so that a body cannot be replayed under another id.
  */
-export function deliveryOf(signature: HookSignature, headers: IncomingHttpHeaders): string {
+export function deliveryId(signature: HookSignature, headers: IncomingHttpHeaders): string {
   const names =
     signature === "standard" ? [`${standardPrefix(headers)}-id`] : ["x-github-delivery", "webhook-id", "svix-id"];
-  return names.map((name) => headerOf(headers, name)).find((id) => id !== "") ?? "";
+  return names.map((name) => headerText(headers, name)).find((id) => id !== "") ?? "";
 }
 
 /** Returns the first prefix with a signature, which is not verified. */
 function standardPrefix(headers: IncomingHttpHeaders): string {
-  return STANDARD_PREFIXES.find((prefix) => headerOf(headers, `${prefix}-signature`) !== "") ?? STANDARD_PREFIXES[0];
+  return STANDARD_PREFIXES.find((prefix) => headerText(headers, `${prefix}-signature`) !== "") ?? STANDARD_PREFIXES[0];
 }
 
 function isSignedByStandard(prefix: string, secret: string, { body, headers }: Signed, now_ms: number): boolean {
   const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) =>
-    headerOf(headers, `${prefix}-${name}`),
+    headerText(headers, `${prefix}-${name}`),
   ) as [string, string, string];
   const key = standardKey(secret);
   if (id === "" || signatures === "" || key === null || !isNow(timestamp, now_ms)) return false;
@@ -84,7 +84,7 @@ function isSignedByStandard(prefix: string, secret: string, { body, headers }: S
 
 /** Verifies Grafana's signature, which covers the time header if there is one. */
 function isSignedByGrafana(secret: string, given: string, { body, headers }: Signed, now_ms: number): boolean {
-  const timestamp = headerOf(headers, "x-grafana-alerting-timestamp");
+  const timestamp = headerText(headers, "x-grafana-alerting-timestamp");
   if (timestamp === "") return isEqual(fromHex(given), hmac(secret, body));
   return isNow(timestamp, now_ms) && isEqual(fromHex(given), hmac(secret, `${timestamp}:`, body));
 }

@@ -7,7 +7,7 @@ import { JsonScanner } from "../../kit/json-scanner.ts";
 import { eventOfObject, eventOfPlainLine, eventsOfJson, eventsOfValues } from "../../kit/line-events.ts";
 import { isPending } from "../../kit/steps.ts";
 import type { Steps } from "../../kit/steps.ts";
-import { filledLinesOf, indexIn, LINE_FEED } from "../../kit/text-lines.ts";
+import { readFilledLines, indexIn, LINE_FEED } from "../../kit/text-lines.ts";
 import type { TextLine } from "../../kit/text-lines.ts";
 
 /** `{` and `[`. */
@@ -30,7 +30,7 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
   const body = withoutMark(given);
   if (json && (yield* isDocument(body))) return yield* eventsOfValues(body, choice);
   let count = 0;
-  for (const line of filledLinesOf(body)) {
+  for (const line of readFilledLines(body)) {
     if (isPending(line)) {
       yield line;
       continue;

@@ -35,7 +35,7 @@ export const ANSWER = Object.freeze({
 export const SUCCESS: OutgoingHttpHeaders = Object.freeze({ "grpc-status": String(OK) });
 
 /** Returns the headers of a failure, with the retry delay in the details that clients read. */
-export function failureOf(error: LoggiaError): OutgoingHttpHeaders {
+export function grpcFailureHeaders(error: LoggiaError): OutgoingHttpHeaders {
   const code = CODES[error.status] ?? INTERNAL;
   const headers: OutgoingHttpHeaders = {
     "grpc-status": String(code),

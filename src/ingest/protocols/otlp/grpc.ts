@@ -10,21 +10,21 @@ import type { Socket } from "node:net";
 
 import { LoggiaError } from "../../../errors.ts";
 import type { Sender } from "../../../ratelimit/address.ts";
-import { quotaOwnerOf } from "../../../ratelimit/quota-owner.ts";
+import { quotaOwner } from "../../../ratelimit/quota-owner.ts";
 import { shedConnections } from "../../../http/limits/connections.ts";
-import { publicErrorOf } from "../../../http/errors.ts";
+import { publicError } from "../../../http/errors.ts";
 import { listenOn } from "../../../http/listen.ts";
 import { noteRequest } from "../../../scheduling/cooperative.ts";
 import type { SocketSettings } from "../../../settings/listeners.ts";
 import type { ListenerContext, Listening } from "../../listeners/listener.ts";
 import type { SocketProtocol } from "../../listeners/socket-protocol.ts";
 import { authorizeByKey } from "../../../auth/requests/posting-key.ts";
-import { choiceOf } from "../../kit/choice.ts";
+import { readFieldChoice } from "../../kit/choice.ts";
 import { keyInRequest } from "../../../auth/requests/request-key.ts";
 import { storeEvents } from "../../append/store-events.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 import { framed, receiveMessage } from "./grpc-message.ts";
-import { ANSWER, failureOf, SUCCESS } from "./grpc-status.ts";
+import { ANSWER, grpcFailureHeaders, SUCCESS } from "./grpc-status.ts";
 import { success } from "./respond.ts";
 
 const EXPORT = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
@@ -165,14 +165,14 @@ class GrpcListener {
       throw new LoggiaError("path_not_found", "Only the export of OpenTelemetry logs is implemented here");
     }
     const grant = await authorizeByKey(keyInRequest(undefined, NO_QUERY, headers), null, peer, this.#context);
-    const owner = quotaOwnerOf(catalog, grant.log);
+    const owner = quotaOwner(catalog, grant.log);
     const share = memory.bodies.enter(owner);
     const gone = closeSignal(stream);
     try {
       const encoding = String(headers["grpc-encoding"] ?? "");
       const received = await receiveMessage(stream, { encoding, share, deadline_ms: this.#times.message_ms, gone });
       const { body, sent_bytes } = received;
-      const choice = choiceOf(NO_QUERY, headers);
+      const choice = readFieldChoice(NO_QUERY, headers);
       const producer = { log: grant.log, owner, apiKey: grant.id, tags: choice.tags, repeat: null, sent_bytes, gone };
       const { limits } = this.#context;
       const begin = () => ({
@@ -189,13 +189,13 @@ class GrpcListener {
   }
 
   #fail(stream: ServerHttp2Stream, error: unknown): void {
-    const shown = publicErrorOf(error);
+    const shown = publicError(error);
     const { log } = this.#context;
     if (stream.destroyed && shown !== error) return;
     if (shown.status >= 500) log.error({ err: error }, "a gRPC call failed");
     this.#tally.add(shown.status === 400 || shown.status === 413 ? "malformed" : "refused");
     if (stream.destroyed || stream.headersSent) return;
-    refuse(stream, { ...ANSWER, ...failureOf(shown) });
+    refuse(stream, { ...ANSWER, ...grpcFailureHeaders(shown) });
   }
 }
 

@@ -5,7 +5,7 @@ import type { Protocol } from "../protocol.ts";
 import { decodeJson } from "./decode-json.ts";
 import { decodeProtobuf } from "./decode-protobuf.ts";
 import { GRPC_SOCKETS } from "./grpc.ts";
-import { encodingOf, failure, success } from "./respond.ts";
+import { otlpEncoding, failure, success } from "./respond.ts";
 
 const PATHS: ReadonlySet<string> = new Set(["/v1/logs", "/otlp/v1/logs"]);
 const NOTHING = Buffer.alloc(0);
@@ -22,7 +22,7 @@ const ENDPOINT: PostEndpoint = {
   kind: "post",
   read(received) {
     const { body, headers } = received;
-    const encoding = encodingOf(headers, body);
+    const encoding = otlpEncoding(headers, body);
     if (encoding === null) {
       const type = quote(headers["content-type"] ?? "");
       const accepted = "application/x-protobuf and application/json";
@@ -31,5 +31,5 @@ const ENDPOINT: PostEndpoint = {
     const items = encoding === "json" ? decodeJson(received) : decodeProtobuf(received);
     return { items, accepted: (outcome) => success(encoding, outcome) };
   },
-  failed: (failed, _error, headers) => failure(encodingOf(headers, NOTHING) ?? "json", failed),
+  failed: (failed, _error, headers) => failure(otlpEncoding(headers, NOTHING) ?? "json", failed),
 };

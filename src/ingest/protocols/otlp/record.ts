@@ -6,8 +6,8 @@ import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
-import { severityOf, severityOfOtel } from "../../kit/severity.ts";
-import { digitsOf, readGivenTime } from "../../kit/times.ts";
+import { parseSeverity, severityOfOtel } from "../../kit/severity.ts";
+import { timeDigits, readGivenTime } from "../../kit/times.ts";
 import type { GivenTime } from "../../kit/times.ts";
 
 /** An export request. */
@@ -73,7 +73,7 @@ function eventOfRecord(record: LogRecord, choice: FieldChoice): ProducerEvent {
   if (record.flags !== 0) put(attributes, "trace_flags", record.flags);
   if (record.eventName !== "") put(attributes, "event_name", record.eventName);
   if (record.dropped !== 0) put(attributes, "dropped_attributes_count", record.dropped);
-  if (time !== null && observed !== null) put(attributes, "observed_time_ns", digitsOf(observed));
+  if (time !== null && observed !== null) put(attributes, "observed_time_ns", timeDigits(observed));
   const own = record.body === "" ? bodyText(attributes) || record.eventName : record.body;
   const chosen = choice.text.find((name) => isText(attributes.get(name)));
   // Attributes that happen to be named like a text stay attributes.
@@ -82,7 +82,7 @@ function eventOfRecord(record: LogRecord, choice: FieldChoice): ProducerEvent {
     attributes.delete(chosen);
     if (own !== "") put(attributes, "body", own);
   }
-  const severity = severityOfOtel(severityNumber) ?? severityOf(severityText);
+  const severity = severityOfOtel(severityNumber) ?? parseSeverity(severityText);
   return eventOfAttributes(attributes, choice, { text, severity, time: time ?? observed, isTimeUnread });
 }
 

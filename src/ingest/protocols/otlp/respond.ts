@@ -17,7 +17,7 @@ const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 
 const INTERNAL = 13;
 
 /** Returns the encoding of a request; null if its content type is neither. */
-export function encodingOf(headers: IncomingHttpHeaders, body: Buffer): Encoding | null {
+export function otlpEncoding(headers: IncomingHttpHeaders, body: Buffer): Encoding | null {
   const type = (headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
   if (type === "") return body[0] === 0x7b ? "json" : "protobuf";
   if (JSON_TYPES.has(type)) return "json";

@@ -7,12 +7,12 @@ import type { MutableAttributes } from "../../kit/flatten.ts";
 import { isObject, objectIn, withoutMark } from "../../kit/json.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { beginOf, filledLinesOf, indexIn, lineOfBytes } from "../../kit/text-lines.ts";
+import { lineBeginning, readFilledLines, indexIn, lineOfBytes } from "../../kit/text-lines.ts";
 import type { TextLine } from "../../kit/text-lines.ts";
 import { isPending } from "../../kit/steps.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
 import { readGivenTime } from "../../kit/times.ts";
-import { isRunOfObjects, objectsOf, slicesOf } from "./objects.ts";
+import { isRunOfObjects, readSplunkObjects, objectSlices } from "./objects.ts";
 
 /** Error for an object whose event is missing or blank. */
 export class BadEvent extends LoggiaError {
@@ -39,7 +39,7 @@ const METADATA = ["host", "source", "sourcetype", "index"] as const;
 /** Decodes objects that hold an event and its metadata. @throws BadObject, BadEvent, NoData */
 export function* decodeEvents(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   let number = 0;
-  for (const read of objectsOf(body)) {
+  for (const read of readSplunkObjects(body)) {
     if ("fault" in read) {
       yield read;
       continue;
@@ -70,13 +70,13 @@ export function* decodeRaw(received: Received): Generator<ReadEvent> {
   const parts = new SharedParts(received);
   const common = parts.part(metadata);
   const rawEvent = (read: TextLine): ProducerEvent => {
-    const { text, isCut } = typeof read === "string" ? { text: read, isCut: false } : beginOf(read);
+    const { text, isCut } = typeof read === "string" ? { text: read, isCut: false } : lineBeginning(read);
     const shared = parts.take(common);
     const event = eventOfAttributes(new Map(shared.attributes), choice, { text, ...given });
     return tagIfCut(isCut || shared.isCut, event);
   };
   let count = 0;
-  for (const line of filledLinesOf(withoutMark(body))) {
+  for (const line of readFilledLines(withoutMark(body))) {
     if (isPending(line)) {
       yield line;
       continue;
@@ -85,7 +85,7 @@ export function* decodeRaw(received: Received): Generator<ReadEvent> {
     const run = yield* runIn(line);
     if (run === null || !(yield* isRunOfObjects(run))) yield rawEvent(line);
     else {
-      for (const read of slicesOf(run)) {
+      for (const read of objectSlices(run)) {
         if ("fault" in read) yield read;
         else yield rawEvent(yield* lineOfBytes(run.subarray(read.start, read.end)));
       }

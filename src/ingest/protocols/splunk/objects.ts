@@ -25,7 +25,7 @@ export type ReadObject = { readonly value: Readonly<Record<string, unknown>>; re
  * within a list.
  * @throws BadObject
  */
-export function* objectsOf(given: Buffer): Generator<ReadObject | Pending> {
+export function* readSplunkObjects(given: Buffer): Generator<ReadObject | Pending> {
   const body = withoutMark(given);
   const scanner = new JsonScanner(body);
   let number = 0;
@@ -51,7 +51,7 @@ export type Slice = { readonly start: number; readonly end: number };
 /** Returns whether a line consists of JSON objects only, without anything between them. */
 export function* isRunOfObjects(line: Buffer): Steps<boolean> {
   try {
-    for (const read of slicesOf(line)) {
+    for (const read of objectSlices(line)) {
       if ("fault" in read) yield read;
       // The brackets of a longer object suffice: parsing it at once could take long.
       else if (read.end - read.start <= AT_ONCE_BYTES) JSON.parse(line.toString("utf8", read.start, read.end));
@@ -65,7 +65,7 @@ export function* isRunOfObjects(line: Buffer): Steps<boolean> {
 }
 
 /** Yields where the consecutive objects of a line are. @throws LoggiaError if there is more */
-export function* slicesOf(line: Buffer): Generator<Slice | Pending> {
+export function* objectSlices(line: Buffer): Generator<Slice | Pending> {
   const scanner = new JsonScanner(line);
   for (let start = scanner.skipBlank(0); start < line.length;) {
     if (line[start] !== OPEN) throw malformedJson("an object is expected");

@@ -9,7 +9,7 @@ import type { ProducerEvent } from "../../kit/endpoint.ts";
 import type { ProducerTime } from "../../kit/time-forms.ts";
 import { messageText } from "../../kit/message-text.ts";
 import { severityOfSyslog } from "../../kit/severity.ts";
-import { timeOf } from "../../kit/times.ts";
+import { readProducerTime } from "../../kit/times.ts";
 import { BsdTimes } from "./times.ts";
 import { readStructuredData } from "./structured-data.ts";
 
@@ -140,7 +140,7 @@ function readHeader(line: string, start: number, attributes: MutableAttributes, 
   }
   const [time_end = 0, host_end = 0, app_end = 0, process_end = 0, message_end = 0] = ends;
   const stamp = line.slice(start, time_end);
-  const time = stamp === "-" ? null : timeOf(stamp);
+  const time = stamp === "-" ? null : readProducerTime(stamp);
   if (time === null && stamp !== "-") return null;
   const end = readStructuredData(line, message_end + 1, attributes, (key) => (secret.key = key));
   if (end === -1) return null;

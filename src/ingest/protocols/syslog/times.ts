@@ -1,8 +1,8 @@
-import { momentOf, UTC } from "../../../query/zone.ts";
+import { momentFromLocal, UTC } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
 import { clockTime, latestOf, midnightOf, USUAL_TIMES, withFraction } from "../../kit/time-forms.ts";
 import type { ProducerTime, TimeReading } from "../../kit/time-forms.ts";
-import { timeOf } from "../../kit/times.ts";
+import { readProducerTime } from "../../kit/times.ts";
 
 const CLOCK = String.raw`(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?`;
 /** The year may precede or follow the time of day. */
@@ -45,7 +45,7 @@ export class BsdTimes {
       const momentIn = (year: number): number | null => {
         const midnight = midnightOf(year, MONTHS.indexOf(month) + 1, Number(day));
         if (midnight === null || clock_ms === null) return null;
-        return momentOf(utc === undefined ? this.#zone : UTC, midnight + clock_ms);
+        return momentFromLocal(utc === undefined ? this.#zone : UTC, midnight + clock_ms);
       };
       const last_ms = given === null ? latestOf(momentIn, now_ms) : momentIn(Number(given));
       if (last_ms === null) return null;
@@ -59,6 +59,6 @@ export class BsdTimes {
 function readIso(line: string, start: number, reading: TimeReading): ReturnType<BsdTimes["read"]> {
   ISO_WORD.lastIndex = start;
   const word = ISO_WORD.exec(line)?.[1];
-  const time = word === undefined ? null : timeOf(word, reading);
+  const time = word === undefined ? null : readProducerTime(word, reading);
   return time === null ? null : { time, end: ISO_WORD.lastIndex };
 }

@@ -6,7 +6,7 @@ import { FILTERED_FIELDS } from "../../../events/keywords.ts";
 import type { FilteredField } from "../../../events/keywords.ts";
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { valuesIn } from "../database/attributes.ts";
-import { rowsOf } from "../database/run-statement.ts";
+import { readResultRows } from "../database/run-statement.ts";
 import type { Database } from "../database/database.ts";
 import { tagsOfLine } from "../database/schema.ts";
 import type { BlockIndex } from "./block-index.ts";
@@ -109,7 +109,7 @@ async function addTokensBetween(connection: DuckDBConnection, { from, to }: Gap,
   const filtered = FILTERED_FIELDS.map((name) => `"${name}"`).join(", ");
   const sql = `select text, tags, attributes, ${filtered} from events
     where id_hi between $1::ubigint and $2::ubigint`;
-  const rows = await rowsOf(await connection.run(sql, [from, to]));
+  const rows = await readResultRows(await connection.run(sql, [from, to]));
   for (const [i, row] of rows.entries()) {
     if (i % ROWS_A_TURN === 0) await yieldToRequests();
     const [text, tags, attributes, ...texts] = row as [string, string, string | null, ...string[]];

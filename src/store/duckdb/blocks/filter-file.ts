@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, rmSync, unlinkSync, write } from "node:f
 import { promisify } from "node:util";
 
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
-import { hashOf, FACTORS } from "./token-filter.ts";
+import { tokenHash, FACTORS } from "./token-filter.ts";
 import type { TokenFilter, TokenSet } from "./token-filter.ts";
 
 /** Parts of a filter. A token's bit lies in the part that the upper bits of its hash name. */
@@ -73,7 +73,7 @@ export class FilterFile implements Disposable {
 
   /** Returns the filter at this place of those written. */
   filter(place: number): TokenSet {
-    return { mayHold: (token) => FACTORS.every((factor) => this.#isSet(place, hashOf(token, factor))) };
+    return { mayHold: (token) => FACTORS.every((factor) => this.#isSet(place, tokenHash(token, factor))) };
   }
 
   #isSet(place: number, hash: number): boolean {

@@ -93,13 +93,13 @@ function countDistinct(lists: readonly TokenList[]): number {
 }
 
 /** Returns the hash of 32 bits that gives a token one of its bits. Tokens are hashes already. */
-export function hashOf(token: number, factor: number): number {
+export function tokenHash(token: number, factor: number): number {
   return Math.imul(token, factor) >>> 0;
 }
 
 /** Returns the position of one of a token's bits. */
 function placeOf(token: number, factor: number, bits: number): number {
-  return Math.floor(hashOf(token, factor) * (bits / 2 ** 32));
+  return Math.floor(tokenHash(token, factor) * (bits / 2 ** 32));
 }
 
 function set(bits: Uint8Array, place: number): void {

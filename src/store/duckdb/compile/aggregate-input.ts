@@ -2,8 +2,8 @@ import { isAttribute } from "../../../query/plan.ts";
 import type { Aggregate, NumberSource } from "../../../query/plan.ts";
 import { plainText } from "../database/attributes.ts";
 import type { Binder } from "./binder.ts";
-import { hasOthers, otherText, valuesOf } from "./attribute.ts";
-import { AS_GIVEN, tagsOf } from "./condition.ts";
+import { hasOthers, otherText, compileAttributeValues } from "./attribute.ts";
+import { AS_GIVEN, splitTagsSql } from "./condition.ts";
 
 /** SQL for the values of an event that are aggregated. */
 export type AggregateInput = {
@@ -18,9 +18,9 @@ export type AggregateInput = {
 
 type ValueField = Extract<Aggregate, { kind: "first" | "last" }>["field"];
 
-export function numbersOf(of: NumberSource, bind: Binder): AggregateInput {
+export function aggregateNumbers(of: NumberSource, bind: Binder): AggregateInput {
   if (of === "value") return { one: "value", several: null };
-  const { number, others } = valuesOf(of, bind);
+  const { number, others } = compileAttributeValues(of, bind);
   const one = number ?? "null::double";
   if (others === null) return { one, several: null };
   const list = `list_transform(list_filter(${others}, lambda each: each.d is not null), lambda each: {v: each.d})`;
@@ -33,12 +33,12 @@ export function numbersOf(of: NumberSource, bind: Binder): AggregateInput {
  */
 export function valuesOfField(field: ValueField, bind: Binder): AggregateInput {
   if (field === "tags") {
-    const list = `list_transform(${tagsOf("tags")}, lambda tag: {v: tag})`;
+    const list = `list_transform(${splitTagsSql("tags")}, lambda tag: {v: tag})`;
     return { one: "null::varchar", several: { has: "(tags <> '')", list } };
   }
   if (field === "hash") return { one: "text", several: null };
   if (!isAttribute(field)) return { one: oneOf(field), several: null };
-  const { number, text, others } = valuesOf(field, bind);
+  const { number, text, others } = compileAttributeValues(field, bind);
   if (others === null && text === null) return { one: number ?? "null::varchar", several: null };
   const one = textOf(number, text);
   if (others === null) return { one, several: null };
@@ -48,9 +48,9 @@ export function valuesOfField(field: ValueField, bind: Binder): AggregateInput {
 
 /** Returns the first value. */
 export function firstOfField(field: ValueField, bind: Binder): string {
-  if (field === "tags") return `nullif(${tagsOf("tags")}[1], '')`;
+  if (field === "tags") return `nullif(${splitTagsSql("tags")}[1], '')`;
   if (!isAttribute(field)) return oneOf(field);
-  const { number, text, others } = valuesOf(field, bind);
+  const { number, text, others } = compileAttributeValues(field, bind);
   const one = textOf(number, text);
   if (others === null) return one;
   return `coalesce(${one}, ${otherText(`(${others})[1]`)})`;

@@ -1,6 +1,6 @@
 import { DOUBLE } from "@duckdb/node-api";
 
-import { numberOf } from "../../../events/attributes.ts";
+import { parseNumber } from "../../../events/attributes.ts";
 import { fold } from "../../../events/text.ts";
 import type { AttributeField, Comparison, ConditionField, Direction } from "../../../query/plan.ts";
 import { plainText } from "../database/attributes.ts";
@@ -31,24 +31,24 @@ export type Values = {
 const SHAPE = `'[{"n":"VARCHAR","t":"VARCHAR","f":"VARCHAR","d":"DOUBLE"}]'`;
 
 /** Returns the values outside of columns, of all attributes of an event. */
-export function entriesOf(others: string): string {
+export function attributeEntriesSql(others: string): string {
   return `from_json(${others}, ${SHAPE})`;
 }
 
 /** Returns the same with the names alone, `n`, in a third of the time. */
-export function namedEntriesOf(others: string): string {
+export function namedEntriesSql(others: string): string {
   return `from_json(${others}, '[{"n":"VARCHAR"}]')`;
 }
 
-export function valuesOf(field: AttributeField, bind: Binder): Values {
+export function compileAttributeValues(field: AttributeField, bind: Binder): Values {
   return {
-    ...columnsOf(field, bind),
+    ...compileAttributeColumns(field, bind),
     others: mayHaveOthers(field, bind) ? othersOf(field, null, bind) : null,
   };
 }
 
 /** Returns the values in columns. */
-export function columnsOf(field: AttributeField, bind: Binder): Omit<Values, "others"> {
+export function compileAttributeColumns(field: AttributeField, bind: Binder): Omit<Values, "others"> {
   return { number: columnOf("number", field, bind), text: columnOf("text", field, bind) };
 }
 
@@ -77,7 +77,7 @@ function mayHaveOthers(field: AttributeField, bind: Binder): boolean {
 function othersOf(field: AttributeField, test: ((one: string) => string) | null, bind: Binder): string {
   const isNamed = mentions(field, bind);
   const tested = test === null ? "" : ` and ${test("one")}`;
-  const list = `list_filter(${entriesOf("others")}, lambda one: one.n = ${bind.text(nameOf(field))}${tested})`;
+  const list = `list_filter(${attributeEntriesSql("others")}, lambda one: one.n = ${bind.text(nameOf(field))}${tested})`;
   return `case when ${isNamed} then ${list} end`;
 }
 
@@ -137,12 +137,12 @@ export function attributeText(field: AttributeField, where: TextComparison, bind
     case "text": {
       const parameter = bind.text(where.value);
       const test = (folded: string): string => `${folded} ${where.op} ${parameter}`;
-      return someFolded(field, test, where.op !== "=" || numberOf(where.value) !== null, bind);
+      return someFolded(field, test, where.op !== "=" || parseNumber(where.value) !== null, bind);
     }
     case "in": {
       if (where.values.length === 0) return "false";
       const parameters = where.values.map((value) => bind.text(value)).join(", ");
-      const hasNumbers = where.values.some((value) => numberOf(value) !== null);
+      const hasNumbers = where.values.some((value) => parseNumber(value) !== null);
       return someFolded(field, (folded) => `${folded} in (${parameters})`, hasNumbers, bind);
     }
     case "contains": {
@@ -189,7 +189,7 @@ function someFolded(
  * several values sorts by the first one in the direction.
  */
 export function attributeOrder(field: AttributeField, direction: Direction, bind: Binder): string[] {
-  const { number, text, others } = valuesOf(field, bind);
+  const { number, text, others } = compileAttributeValues(field, bind);
   const least = direction === "asc" ? "list_min" : "list_max";
   const asKey = (key: string): string => `${key} ${directed(direction)}`;
   const numbers = `list_transform(list_filter(${others}, lambda one: one.d is not null), lambda one: one.d)`;

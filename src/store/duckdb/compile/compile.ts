@@ -22,7 +22,7 @@ const ROW = `${FIELDS}, data is not null`;
 export function compileCount(plan: Filter, most: number, span: Span | null, schema: QuerySchema): Statement {
   const bind = new Binder(schema, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
-  return bind.statement(`select ${count(eventsOf(plan, bind), `${filter(plan, bind)} ${within}`, most)}`);
+  return bind.statement(`select ${count(eventsTableSql(plan, bind), `${filter(plan, bind)} ${within}`, most)}`);
 }
 
 /** Returns SQL for a count that stops at `most` rows. */
@@ -37,7 +37,7 @@ export function compileSlices(plan: Filter, shift: number, schema: QuerySchema):
   const where = filter(plan, bind);
   return bind.statement(
     `select created >> ${bind.integer(shift)} as slice, count(*) ` +
-      `from ${eventsOf(plan, bind)} where ${where} group by slice order by slice`,
+      `from ${eventsTableSql(plan, bind)} where ${where} group by slice order by slice`,
   );
 }
 
@@ -46,7 +46,7 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, sch
   const bind = new Binder(schema, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(
-    `select ${ROW} from ${eventsOf(plan, bind)} where ${filter(plan, bind)} ${within}
+    `select ${ROW} from ${eventsTableSql(plan, bind)} where ${filter(plan, bind)} ${within}
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(skip)}`,
   );
 }
@@ -60,7 +60,7 @@ export function compileShortPage(plan: ListPlan, skip: number, span: Span, schem
   const bind = new Binder(schema, plan.logs);
   return bind.statement(
     `with single as materialized (select 1)
-     select ${ROW} from ${eventsOf(plan, bind)}, single where ${filter(plan, bind)} and ${isWithin(span, bind)}
+     select ${ROW} from ${eventsTableSql(plan, bind)}, single where ${filter(plan, bind)} and ${isWithin(span, bind)}
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(skip)}`,
   );
 }
@@ -74,7 +74,7 @@ export function compileFirstTimes(plan: ListPlan, most: number, span: Span, sche
   const first = plan.sort[0]?.direction === "desc" ? "max" : "min";
   return bind.statement(
     `select count(*), ${first}(created, ${bind.integer(most)})
-     from ${eventsOf(plan, bind)} where ${filter(plan, bind)} and ${isWithin(span, bind)}`,
+     from ${eventsTableSql(plan, bind)} where ${filter(plan, bind)} and ${isWithin(span, bind)}`,
   );
 }
 
@@ -85,7 +85,7 @@ export function compileFirstTimes(plan: ListPlan, most: number, span: Span, sche
 export function compileNearEnd(plan: ListPlan, span: Span, most: number, schema: QuerySchema): Statement {
   const bind = new Binder(schema, plan.logs);
   const where = filter(plan, bind);
-  const events = eventsOf(plan, bind);
+  const events = eventsTableSql(plan, bind);
   return bind.statement(
     `select ${ROW}, (select ${count(events, where, most)})
      from ${events} where ${where} and ${isWithin(span, bind)}
@@ -105,7 +105,7 @@ export function compileInOnePass(plan: ListPlan, most: number, schema: QuerySche
   const bind = new Binder(schema, plan.logs);
   return bind.statement(
     `select ${FIELDS}, has_data, count(*) over ()
-     from (select * exclude (data), data is not null as has_data from ${eventsOf(plan, bind)} where ${filter(plan, bind)} limit ${bind.integer(most)})
+     from (select * exclude (data), data is not null as has_data from ${eventsTableSql(plan, bind)} where ${filter(plan, bind)} limit ${bind.integer(most)})
      order by ${order(plan.sort, bind)} limit ${bind.integer(plan.take)} offset ${bind.integer(plan.skip)}`,
   );
 }
@@ -117,7 +117,7 @@ export function compileInOnePass(plan: ListPlan, most: number, schema: QuerySche
 export function compileUnsorted(plan: ListPlan, most: number, schema: QuerySchema): Statement {
   const bind = new Binder(schema, plan.logs);
   const where = filter(plan, bind);
-  return bind.statement(`select ${ROW} from ${eventsOf(plan, bind)} where ${where} limit ${bind.integer(most)}`);
+  return bind.statement(`select ${ROW} from ${eventsTableSql(plan, bind)} where ${where} limit ${bind.integer(most)}`);
 }
 
 /** Compiles the lookup of one record of one log. */
@@ -138,7 +138,7 @@ export function filter(plan: Filter, bind: Binder): string {
  * Returns the table of events, or the ranges of it that may hold matches for a plan. A scan for
  * each range skips the rest; one scan with all ranges in its condition would not.
  */
-export function eventsOf({ where }: Filter, bind: Binder): string {
+export function eventsTableSql({ where }: Filter, bind: Binder): string {
   const ranges = bind.schema.blocks.rangesOf(where);
   if (ranges === null) return "events";
   const scans = ranges.map(({ from, to }) => {

@@ -110,7 +110,7 @@ function compareColumn(field: TextField, where: TextComparison, bind: Binder): s
 }
 
 /** Returns SQL for what `hashText` returns. */
-export function hashOf(text: string): string {
+export function textHashSql(text: string): string {
   return `to_base64(unhex(left(sha256(${text}), 32)))`;
 }
 
@@ -119,7 +119,7 @@ export const AS_GIVEN: Record<TextField, string> = {
   ...mapKeywords((name) => `"${name}"`),
   id: "(lpad(lower(to_hex(id_hi)), 16, '0') || lpad(lower(to_hex(id_lo)), 8, '0'))",
   text: "text",
-  hash: hashOf("text"),
+  hash: textHashSql("text"),
   pattern: "pattern",
   log: "log",
   class: "coalesce(class, '')",
@@ -132,7 +132,7 @@ const LOWER: Record<TextField, string> = {
   id: AS_GIVEN.id,
   pattern: "lower(pattern)",
   text: "lower(text)",
-  hash: `lower(${hashOf("text")})`,
+  hash: `lower(${textHashSql("text")})`,
   log: "lower(log)",
   class: "coalesce(lower(class), '')",
   tags: "lower(tags)",
@@ -266,11 +266,11 @@ export function levelRank(bind: Binder): string {
 }
 
 function someTag(line: string, test: (tag: string) => string): string {
-  return `(tags <> '' and len(list_filter(${tagsOf(line)}, lambda tag: ${test("tag")})) > 0)`;
+  return `(tags <> '' and len(list_filter(${splitTagsSql(line)}, lambda tag: ${test("tag")})) > 0)`;
 }
 
 /** Returns the tags of a line as a list; a list of "" if there are none. */
-export function tagsOf(line: string): string {
+export function splitTagsSql(line: string): string {
   return `string_split(trim(${line}, '${TAG_SEPARATOR}'), '${TAG_SEPARATOR}')`;
 }
 

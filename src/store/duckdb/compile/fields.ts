@@ -7,9 +7,9 @@ import type { FieldsQuery } from "../../store.ts";
 import { plainText } from "../database/attributes.ts";
 import { Binder } from "./binder.ts";
 import { filter } from "./compile.ts";
-import { columnsOf, entriesOf, namedEntriesOf } from "./attribute.ts";
-import { groupsOf } from "./group.ts";
-import { keyOf } from "./key.ts";
+import { compileAttributeColumns, attributeEntriesSql, namedEntriesSql } from "./attribute.ts";
+import { groupsSql } from "./group.ts";
+import { compileGroupKey } from "./key.ts";
 import type { Key } from "./key.ts";
 import { groupsByTags } from "./tags.ts";
 import type { Statement } from "../database/run-statement.ts";
@@ -61,7 +61,7 @@ export function compileCounts(
   const bind = new Binder(schema, [question.log]);
   const counts = fields.map((field) => `count(*) filter (where ${IS_THERE[field]})`);
   for (const attribute of attributes) {
-    const { number, text } = columnsOf(attribute, bind);
+    const { number, text } = compileAttributeColumns(attribute, bind);
     const booleans = text === null ? "0" : `count(*) filter (where ${IS_BOOLEAN(text)})`;
     counts.push(number === null ? "0" : `count(${number})`, booleans, text === null ? "0" : `count(${text})`);
   }
@@ -99,7 +99,7 @@ function others(question: FieldsQuery, { entries, shown }: { entries: string; sh
     from events where ${filter(planOf(question), bind)} and others is not null and contains(others, ${start})`;
 }
 
-const NAMES = { entries: namedEntriesOf("others"), shown: "{'name': one.n}" };
+const NAMES = { entries: namedEntriesSql("others"), shown: "{'name': one.n}" };
 
 /** The temporary tables of {@link compileListed} and {@link compileListedValues}. */
 const LISTED = "listed_attributes";
@@ -147,7 +147,7 @@ export function compileListedValues(question: FieldsQuery, schema: QuerySchema):
   return bind.statement(
     `create or replace temporary table ${LISTED_VALUES} as
      select name, text, is_number, is_boolean, count(*) as "count"
-     from (${others(question, { entries: entriesOf("others"), shown }, bind)})
+     from (${others(question, { entries: attributeEntriesSql("others"), shown }, bind)})
      where name in (select name from ${LISTED}) group by all`,
   );
 }
@@ -199,17 +199,17 @@ export function compileTop(
 ): { readonly statement: Statement; readonly key: Key } {
   const bind = new Binder(schema, [question.log]);
   const plan = planOf(question);
-  const key = keyOf({ kind: "field", field }, 0, plan.where, bind);
+  const key = compileGroupKey({ kind: "field", field }, 0, plan.where, bind);
   const isPresent =
     isAttribute(field) || field === "value"
       ? `(${key.shown.map((column) => `${column} is not null`).join(" or ")})`
       : "k0 <> ''";
-  const groups = field === "tags" ? groupsByTags(plan, bind) : groupsOf(plan, [key], bind);
+  const groups = field === "tags" ? groupsByTags(plan, bind) : groupsSql(plan, [key], bind);
   const values = `select ${key.shown.join(", ")}, a0 from (${groups}) where ${isPresent}`;
   const most = bind.integer(question.values);
   const first = (text: string): string => `order by a0 desc, ${text} limit ${most}`;
   const text = isAttribute(field) ? textOfKey(key) : field === "value" ? numberText("k0") : "k0";
-  const hasNumbers = field === "value" || (isAttribute(field) && columnsOf(field, bind).number !== null);
+  const hasNumbers = field === "value" || (isAttribute(field) && compileAttributeColumns(field, bind).number !== null);
   const sql = !hasNumbers
     ? `${values} ${first(text)}`
     : `with counted as materialized (${values}) from counted

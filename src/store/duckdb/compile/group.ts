@@ -2,11 +2,11 @@ import { DOUBLE } from "@duckdb/node-api";
 
 import type { Aggregate, GroupPlan, HavingCondition, NumberSource } from "../../../query/plan.ts";
 import { Binder, directed, unknown } from "./binder.ts";
-import { eventsOf, filter } from "./compile.ts";
+import { eventsTableSql, filter } from "./compile.ts";
 import { conditionColumn } from "./condition.ts";
-import { keyOf } from "./key.ts";
+import { compileGroupKey } from "./key.ts";
 import type { Key } from "./key.ts";
-import { firstOfField, numbersOf, valuesOfField } from "./aggregate-input.ts";
+import { firstOfField, aggregateNumbers, valuesOfField } from "./aggregate-input.ts";
 import type { AggregateInput } from "./aggregate-input.ts";
 import { groupsByTags, isByTags } from "./tags.ts";
 import type { Statement } from "../database/run-statement.ts";
@@ -24,8 +24,8 @@ export type CompiledGroup = {
 
 export function compileGroup(plan: GroupPlan, schema: QuerySchema): CompiledGroup {
   const bind = new Binder(schema, plan.logs);
-  const keys = plan.by.map((by, i) => keyOf(by, i, plan.where, bind));
-  const groups = isByTags(plan) ? groupsByTags(plan, bind) : groupsOf(plan, keys, bind);
+  const keys = plan.by.map((by, i) => compileGroupKey(by, i, plan.where, bind));
+  const groups = isByTags(plan) ? groupsByTags(plan, bind) : groupsSql(plan, keys, bind);
   const isSorted = plan.sort.by === "key" || !isText(plan.aggregates[plan.sort.by]!);
   const shown = listed([...keys.flatMap((key) => key.shown), ...plan.aggregates.map((_, i) => `a${i}`)]);
   const having = plan.having === null ? "" : `where ${havingOf(plan.having, plan.aggregates, bind)}`;
@@ -76,11 +76,11 @@ function havingOf(having: HavingCondition, aggregates: readonly Aggregate[], bin
  * row for each. If an event may have several aggregated values, each has a separate row that is not
  * `counted`.
  */
-export function groupsOf(plan: GroupPlan, keys: readonly Key[], bind: Binder): string {
+export function groupsSql(plan: GroupPlan, keys: readonly Key[], bind: Binder): string {
   const columns = new Columns(bind);
   const aggregates = plan.aggregates.map((aggregate) => columns.add(aggregate));
   const where = filter(plan, bind);
-  const events = eventsOf(plan, bind);
+  const events = eventsTableSql(plan, bind);
   const lists = keys.flatMap(({ several }) => several ?? []);
   const isSingle = lists.map(({ has }) => ` and not ${has}`).join("");
   const branches = [
@@ -144,7 +144,7 @@ class Columns {
       case "min":
       case "max":
       case "percentile": {
-        const name = this.#name(`number ${aggregate.of}`, () => numbersOf(aggregate.of, this.#bind));
+        const name = this.#name(`number ${aggregate.of}`, () => aggregateNumbers(aggregate.of, this.#bind));
         return () => ofNumbers(aggregate, name);
       }
       case "distinct": {

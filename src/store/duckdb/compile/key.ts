@@ -1,17 +1,17 @@
 import { DOUBLE } from "@duckdb/node-api";
 
-import { civil, lengthOf, originOf, REPEATED, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { civil, periodLength, periodOrigin, REPEATED, stretchesOfPeriod } from "../../../query/calendar.ts";
 import { keyOfPlace } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { AttributeField, Bands, Condition, GroupField, Grouping, Period } from "../../../query/plan.ts";
-import { timeBoundsOf } from "../../../query/time-range.ts";
+import { conditionTimeBounds } from "../../../query/time-range.ts";
 import type { Stretch } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
 import type { Row } from "../database/run-statement.ts";
 import { plainText } from "../database/attributes.ts";
 import type { Binder } from "./binder.ts";
-import { hasOthers, valuesOf } from "./attribute.ts";
-import { AS_GIVEN, foldedText, hasFolds, hashOf, levelRank, tagsOf } from "./condition.ts";
+import { hasOthers, compileAttributeValues } from "./attribute.ts";
+import { AS_GIVEN, foldedText, hasFolds, textHashSql, levelRank, splitTagsSql } from "./condition.ts";
 
 /** A key of groups in SQL. */
 export type Key = {
@@ -38,7 +38,7 @@ export type Key = {
 };
 
 /** @param i index of the key, used in the names of its columns */
-export function keyOf(by: Grouping, i: number, where: Condition, bind: Binder): Key {
+export function compileGroupKey(by: Grouping, i: number, where: Condition, bind: Binder): Key {
   switch (by.kind) {
     case "period":
       return by.unit === "months" ? monthKey(by, i, where, bind) : periodKey(by, i, where, bind);
@@ -87,7 +87,7 @@ function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): 
 
 /** Groups by text instead of by hash. Hashes are computed once for a group. */
 function hashKey(name: string): Key {
-  const hash = hashOf(name);
+  const hash = textHashSql(name);
   return { ...single("text", name), order: [`lower(${hash})`, hash], shown: [hash] };
 }
 
@@ -101,7 +101,7 @@ function tagKey(i: number, bind: Binder): Key {
     order: [folded, name],
     several: {
       has: "(tags <> '')",
-      list: `list_zip(${tagsOf("tags")}, ${tagsOf(foldedText("tags", bind))})`,
+      list: `list_zip(${splitTagsSql("tags")}, ${splitTagsSql(foldedText("tags", bind))})`,
       columns: (each) => [`${each}[1] as ${name}`, `${each}[2] as ${folded}`],
     },
   };
@@ -112,7 +112,7 @@ function tagKey(i: number, bind: Binder): Key {
  * is stored; `f` is the folded text where `lower` would get it wrong.
  */
 function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
-  const { number, text, others } = valuesOf(field, bind);
+  const { number, text, others } = compileAttributeValues(field, bind);
   const [k, d, f] = [`k${i}`, `d${i}`, `f${i}`];
   if (others === null && number === null) return textKey(text, i);
   if (others === null && text === null) return { ...single(number!, d), read: readNumberText };
@@ -175,7 +175,7 @@ function bandKey({ of, bounds }: Bands, i: number, bind: Binder): Key {
     return `case when ${number} is null then null ${cases.join(" ")} else ${bounds.length} end`;
   };
   if (of === "value") return single(band("value"), name);
-  const { number, others } = valuesOf(of, bind);
+  const { number, others } = compileAttributeValues(of, bind);
   const one = number === null ? "null::integer" : band(number);
   if (others === null) return single(one, name);
   const has = hasOthers(of, bind);
@@ -203,8 +203,8 @@ const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
  */
 function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
   const name = `k${i}`;
-  const length_ms = lengthOf(by)!;
-  const origin_ms = originOf(by);
+  const length_ms = periodLength(by)!;
+  const origin_ms = periodOrigin(by);
   const early_ms = bind.schema.statistics.has("early") ? Math.ceil(BEFORE_ALL_MS / length_ms) * length_ms : 0;
   const length = bind.integer(length_ms);
   const stretches = stretchesIn(by, where);
@@ -228,7 +228,7 @@ function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
 
 /** Returns at least one stretch: a range that ends before it begins has none. */
 function stretchesIn(by: Period, where: Condition): readonly Stretch[] {
-  const stretches = stretchesOfPeriod(by, ...timeBoundsOf(where));
+  const stretches = stretchesOfPeriod(by, ...conditionTimeBounds(where));
   return stretches.length > 0 ? stretches : stretchesOfPeriod(by).slice(0, 1);
 }
 

@@ -38,6 +38,6 @@ export function compileSums(log: number, beyond: bigint | null, edges: readonly 
 }
 
 /** Returns the number of the slice, from 1970 on, of a row of {@link compileSums}. */
-export function sliceNumberOf([, shifted]: SumsRow): number {
+export function sliceNumber([, shifted]: SumsRow): number {
   return Number(shifted) - SHIFT_SLICES;
 }

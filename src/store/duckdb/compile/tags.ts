@@ -1,7 +1,7 @@
 import type { Aggregate, GroupPlan } from "../../../query/plan.ts";
 import type { Binder } from "./binder.ts";
-import { eventsOf, filter } from "./compile.ts";
-import { foldedText, hasFolds, tagsOf } from "./condition.ts";
+import { eventsTableSql, filter } from "./compile.ts";
+import { foldedText, hasFolds, splitTagsSql } from "./condition.ts";
 
 /** Returns whether {@link groupsByTags} can answer a plan. */
 export function isByTags({ by, aggregates }: GroupPlan): boolean {
@@ -36,9 +36,9 @@ export function groupsByTags(plan: GroupPlan, bind: Binder): string {
   const folded = hasFolds("tags", bind) ? `any_value(${foldedText("tags", bind)})` : "lower(tags)";
   const values = plan.aggregates.map(({ kind }, i) => `${OF_GROUPS[kind]!} as a${i}`);
   return `select k0, ${["any_value(f0) as f0", ...values].join(", ")}
-    from (select unnest(${tagsOf("tags")}) as k0, unnest(${tagsOf("folded_tags")}) as f0,
+    from (select unnest(${splitTagsSql("tags")}) as k0, unnest(${splitTagsSql("folded_tags")}) as f0,
         "count", "values", "sum", "min", "max"
       from (select tags, ${folded} as folded_tags, ${OF_EVENTS}
-        from ${eventsOf(plan, bind)} where ${filter(plan, bind)} group by ${lines}))
+        from ${eventsTableSql(plan, bind)} where ${filter(plan, bind)} group by ${lines}))
     group by k0`;
 }

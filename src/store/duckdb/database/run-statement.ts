@@ -60,7 +60,7 @@ function inlineTexts({ sql, values, types }: Statement): string | null {
  * chunk in a separate task of the thread pool.
  * @param check called with each row; may throw
  */
-export async function rowsOf(result: DuckDBMaterializedResult, check?: (row: Row) => void): Promise<Row[]> {
+export async function readResultRows(result: DuckDBMaterializedResult, check?: (row: Row) => void): Promise<Row[]> {
   const rows: Row[] = [];
   const yielder = new Yielder();
   for (let i = 0; i < result.chunkCount; i++) {
@@ -77,5 +77,5 @@ export async function rowsOf(result: DuckDBMaterializedResult, check?: (row: Row
 }
 
 export async function queryRows(connection: DuckDBConnection, statement: Statement): Promise<Row[]> {
-  return rowsOf(await runStatement(connection, statement));
+  return readResultRows(await runStatement(connection, statement));
 }

@@ -1,16 +1,16 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import { numberOf } from "../../../events/attributes.ts";
-import { keyOfPeriod, lengthOf, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { parseNumber } from "../../../events/attributes.ts";
+import { keyOfPeriod, periodLength, stretchesOfPeriod } from "../../../query/calendar.ts";
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Aggregate, Condition, GroupPlan, NumberSource, Period } from "../../../query/plan.ts";
-import { timeRangeOf } from "../../../query/time-range.ts";
+import { conditionTimeRange } from "../../../query/time-range.ts";
 import { filterYielding, mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { queryRows } from "../database/run-statement.ts";
 import type { Span } from "../compile/compile.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
-import { compileSums, sliceNumberOf } from "../compile/sums.ts";
+import { compileSums, sliceNumber } from "../compile/sums.ts";
 import type { SumsRow } from "../compile/sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
 import type { LogSums, Slice, TimeSums } from "../memory/time-sums.ts";
@@ -109,14 +109,14 @@ function isValue(of: NumberSource): of is "value" {
 }
 
 function isOfSlices(period: Period): boolean {
-  const length_ms = lengthOf(period);
+  const length_ms = periodLength(period);
   return length_ms === null || length_ms % SLICE_MS === 0;
 }
 
 /** Returns null unless the condition is a sufficiently long range of time. */
 function alignedRangeOf(where: Condition): AlignedRange | null {
   if (!isOfTime(where)) return null;
-  const { from_ms, to_ms } = timeRangeOf(where);
+  const { from_ms, to_ms } = conditionTimeRange(where);
   if (!(to_ms - from_ms >= LEAST_MS)) return null;
   const [from, to] = [Math.ceil(from_ms / SLICE_MS), Math.floor(to_ms / SLICE_MS)];
   const edges = [
@@ -149,7 +149,7 @@ function sliceOf(row: SumsRow): ScannedSlice {
   return {
     edge,
     slice: {
-      slice: sliceNumberOf(row),
+      slice: sliceNumber(row),
       count: Number(count),
       numbers: Number(numbers),
       sum: sum ?? 0,
@@ -229,7 +229,7 @@ function valueOf(aggregate: SumAggregate, { count, numbers, sum, error, min, max
 async function filteredAndSorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
   const { having, skip, take } = plan;
   const kept = having === null ? groups : await filterYielding(groups, ({ values }) => meetsHaving(having, values));
-  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
+  const { rank, compare } = orderOfGroups<Group>(plan, parseNumber);
   const sorted = await sortYielding(await mapYielding(kept, rank), compare);
   return sorted.slice(skip, take === null ? undefined : skip + take).map(({ group }) => group);
 }

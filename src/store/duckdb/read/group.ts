@@ -1,12 +1,12 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
-import { numberOf } from "../../../events/attributes.ts";
+import { parseNumber } from "../../../events/attributes.ts";
 import { orderOfGroups } from "../../../query/groups.ts";
 import type { GroupPlan } from "../../../query/plan.ts";
 import { mapYielding, sortYielding } from "../../../scheduling/yielding.ts";
 import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../groups.ts";
 import type { Group, GroupValue } from "../../store.ts";
-import { runStatement, rowsOf } from "../database/run-statement.ts";
+import { runStatement, readResultRows } from "../database/run-statement.ts";
 import type { Row } from "../database/run-statement.ts";
 import { compileGroup } from "../compile/group.ts";
 import type { Key } from "../compile/key.ts";
@@ -29,7 +29,7 @@ export async function group(
   const { found, keys, isSorted } = answer;
   if (found.rowCount > MAX_GROUPS) throw tooManyGroups();
   const lengths = new GroupLengths();
-  const rows = await rowsOf(found, (row) => {
+  const rows = await readResultRows(found, (row) => {
     lengths.add(row);
     if (lengths.isFull) throw tooLongGroups();
   });
@@ -48,7 +48,7 @@ function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
 
 /** Sorts groups in an order that DuckDB cannot produce. */
 async function sorted(groups: readonly Group[], plan: GroupPlan): Promise<Group[]> {
-  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
+  const { rank, compare } = orderOfGroups<Group>(plan, parseNumber);
   const ranked = await sortYielding(await mapYielding(groups, rank), compare);
   return ranked.slice(plan.skip, plan.take === null ? undefined : plan.skip + plan.take).map((one) => one.group);
 }

@@ -9,7 +9,7 @@ import { mapKeywords } from "../../../events/map-keywords.ts";
 import type { RecordSource } from "../../../query/plan.ts";
 import { mapYielding } from "../../../scheduling/yielding.ts";
 import type { Annotations } from "../../store.ts";
-import { queryRows, rowsOf } from "../database/run-statement.ts";
+import { queryRows, readResultRows } from "../database/run-statement.ts";
 import type { Row } from "../database/run-statement.ts";
 import { compileFind } from "../compile/compile.ts";
 import { WITH_IDS, idParameters, joinId, HAS_ID, idHiRange, splitId, tagsOfLine } from "../database/schema.ts";
@@ -61,7 +61,7 @@ async function annotationsNear(
   const [least, greatest] = idHiRange(ids);
   const isNear = `id_hi between ${least}::ubigint and ${greatest}::ubigint`;
   const near = await connection.run(`${selectAnnotations(isNear)} order by user_id limit ${MAX_UNFILTERED + 1}`);
-  if (near.rowCount <= MAX_UNFILTERED) return (await rowsOf(near)) as AnnotationRow[];
+  if (near.rowCount <= MAX_UNFILTERED) return (await readResultRows(near)) as AnnotationRow[];
   const exact = await connection.runAndReadAll(
     `${WITH_IDS} ${selectAnnotations(HAS_ID)} order by user_id`,
     idParameters(ids),

@@ -6,7 +6,7 @@ import type { PreparedEvents } from "../../store.ts";
 import { yieldToRequests } from "../../../scheduling/cooperative.ts";
 import { Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
-import { idsOf } from "./rows.ts";
+import { chunkEventIds } from "./rows.ts";
 import type { EventRow } from "./rows.ts";
 import type { Blocks } from "../blocks/no-blocks.ts";
 import type { TokenList, TokenListPool } from "../blocks/token-list.ts";
@@ -62,7 +62,7 @@ export class DuckdbEvents implements PreparedEvents {
 
   /** Returns the ids, read back from the rows. Rarely needed. */
   ids(): EventId[] {
-    const ofRows = this.chunks.flatMap(idsOf).values();
+    const ofRows = this.chunks.flatMap(chunkEventIds).values();
     return Array.from({ length: this.length }, (_, index) => this.faults.get(index)?.id ?? ofRows.next().value!);
   }
 
@@ -96,7 +96,7 @@ export class DuckdbEvents implements PreparedEvents {
       rows: await this.#unwritten.pick(rows),
       tokens: this.#tokens,
     });
-    for (const id of picked.chunks.flatMap(idsOf)) picked.#noteId(id);
+    for (const id of picked.chunks.flatMap(chunkEventIds)) picked.#noteId(id);
     for (const [i, index] of indexes.entries()) {
       const fault = this.faults.get(index);
       if (fault !== undefined) picked.faults.set(i, fault);

@@ -136,7 +136,7 @@ function spreadsOf(events: readonly StoredEvent[], statistics: ColumnStatistics)
 }
 
 /** Returns the ids of the events in a chunk, in the order of rows. */
-export function idsOf(chunk: DuckDBDataChunk): EventId[] {
+export function chunkEventIds(chunk: DuckDBDataChunk): EventId[] {
   const [hi, lo] = [chunk.getColumnValues(ID_HI), chunk.getColumnValues(ID_HI + 1)] as [bigint[], number[]];
   return hi.map((high, row) => joinId(high, lo[row]!));
 }

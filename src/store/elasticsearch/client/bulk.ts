@@ -2,7 +2,7 @@ import type { Client, estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { reasonOf, translateElasticsearchError } from "../../../elasticsearch/client.ts";
+import { elasticsearchReason, translateElasticsearchError } from "../../../elasticsearch/client.ts";
 import { LoggiaError } from "../../../errors.ts";
 import type { WriteOutcome } from "../../store.ts";
 import { BulkOperations } from "./bulk-encoding.ts";
@@ -96,7 +96,10 @@ async function handleFailure(client: Client, operations: BulkOperations, error: 
     return { outcomes: repeated(retry(message), operations.length), unavailable: message };
   }
   if (operations.length === 1) {
-    return { outcomes: [{ kind: "rejected", reason: `${error.statusCode} ${reasonOf(error)}` }], unavailable: null };
+    return {
+      outcomes: [{ kind: "rejected", reason: `${error.statusCode} ${elasticsearchReason(error)}` }],
+      unavailable: null,
+    };
   }
   // Too large, or one operation is invalid: send each half, down to the invalid operation.
   const middle = operations.length >> 1;

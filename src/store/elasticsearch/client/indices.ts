@@ -2,7 +2,7 @@ import type { Client } from "@elastic/elasticsearch";
 
 import { LoggiaError } from "../../../errors.ts";
 import type { StorePart } from "../../store.ts";
-import { generationOf, kindOf, kindsOf, monthAt, placeOfIndex } from "../documents/mapping.ts";
+import { indexGeneration, indexKind, indexKinds, monthAt, placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
 
 /** Maximum number of names in a URL, since a node limits its first line to 4 KB. */
@@ -37,7 +37,7 @@ const READ = [
 export async function readIndices(client: Client, names: Names): Promise<Index[]> {
   const answer = await client.indices.get({
     // An index without the layout lacks the alias of its kind too.
-    index: kindsOf(names).flatMap((kind) => [kind, `${kind}-*`, `${kind}.g*`]),
+    index: indexKinds(names).flatMap((kind) => [kind, `${kind}-*`, `${kind}.g*`]),
     features: ["aliases", "settings", "mappings"],
     filter_path: READ,
     ignore_unavailable: true,
@@ -45,7 +45,7 @@ export async function readIndices(client: Client, names: Names): Promise<Index[]
   });
   return Object.entries(answer).flatMap(([name, { aliases = {}, settings, mappings }]) => {
     const place = placeOfIndex(name);
-    const kind = kindOf(names, place);
+    const kind = indexKind(names, place);
     const isMonth = monthAt(names, place) !== null;
     if (place !== names.bookmarks && !isMonth) return [];
     const { uuid, number_of_shards: shards, blocks } = settings?.index ?? {};
@@ -68,12 +68,12 @@ export async function readIndices(client: Client, names: Names): Promise<Index[]
 /** Returns the indices that readers and writers use. */
 export async function readParts(client: Client, names: Names): Promise<StorePart[]> {
   const indices = await readIndices(client, names);
-  return indices.filter(({ isServed }) => isServed).map((index) => storePartOf(names, index));
+  return indices.filter(({ isServed }) => isServed).map((index) => storePart(names, index));
 }
 
-export function storePartOf(names: Names, { name, place, uuid, lacksLayout }: Index): StorePart {
-  const isReplayed = [names.events, names.visits].includes(kindOf(names, place));
-  return { place, id: uuid, generation: generationOf(name), isReplayed, ...(lacksLayout && { lacksLayout }) };
+export function storePart(names: Names, { name, place, uuid, lacksLayout }: Index): StorePart {
+  const isReplayed = [names.events, names.visits].includes(indexKind(names, place));
+  return { place, id: uuid, generation: indexGeneration(name), isReplayed, ...(lacksLayout && { lacksLayout }) };
 }
 
 /** Blocks writes to indices. Writes in flight have ended when it returns. */

@@ -50,7 +50,7 @@ async function readLock(client: Client, index: string): Promise<Found | null> {
 }
 
 /** Observes the lock until its state is known, up to {@link LOCK_TIMEOUT_MS} without heartbeats. */
-export async function lockStateOf(client: Client, index: string, signal: AbortSignal): Promise<LockState> {
+export async function readLockState(client: Client, index: string, signal: AbortSignal): Promise<LockState> {
   const first = await readLock(client, index);
   if (first === null || first.holder === null) return { kind: "free", found: first };
   const start_ms = performance.now();
@@ -74,7 +74,7 @@ export async function takeLock(
   options: { readonly least: number; readonly signal: AbortSignal },
 ): Promise<Lock> {
   await prepareIndex(client, index);
-  const state = await lockStateOf(client, index, options.signal);
+  const state = await readLockState(client, index, options.signal);
   const lock = state.kind === "alive" ? null : await claimLock(client, index, state, options.least);
   if (lock === null) {
     throw new LoggiaError("conflict", "Another process is rebuilding the store: wait until it has finished");

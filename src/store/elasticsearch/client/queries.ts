@@ -10,7 +10,7 @@ export const NOTHING: Query = { match_none: {} };
 export const IS_DOCUMENT: Query = { exists: { field: "log" } };
 
 /** Finds one of several values. A single value as `term` costs less than a list of one. */
-export function anyOf(path: string, values: readonly string[]): Query {
+export function matchAnyValue(path: string, values: readonly string[]): Query {
   return values.length === 1 ? { term: { [path]: values[0]! } } : { terms: { [path]: [...values] } };
 }
 
@@ -37,9 +37,9 @@ export function conjuncts(query: Query): Query[] {
 }
 
 /** Returns how many levels a query has: one for each query that contains another, and the last. */
-export function levelsOf({ bool }: Query): number {
+export function queryDepth({ bool }: Query): number {
   const parts = [bool?.filter, bool?.must_not, bool?.should].flatMap((part) => (part ?? []) as Query | Query[]);
-  return 1 + parts.reduce((most, part) => Math.max(most, levelsOf(part)), 0);
+  return 1 + parts.reduce((most, part) => Math.max(most, queryDepth(part)), 0);
 }
 
 export function or(queries: readonly Query[]): Query {

@@ -56,7 +56,7 @@ export type Stats = {
 /** Limits of an answer; see {@link isTooLong}. */
 export type AnswerLimits = { readonly maxResponseSize?: number };
 
-export function searcherOf(client: Client, index: string, limits: AnswerLimits = {}): Searcher {
+export function newSearcher(client: Client, index: string, limits: AnswerLimits = {}): Searcher {
   return (request) =>
     retryTransient(() =>
       client.search(
@@ -203,23 +203,23 @@ export async function* scan(search: Searcher, options: ScanOptions): AsyncGenera
 /** The order in which a scan costs least. */
 export const ANY_ORDER: Sort = ["_shard_doc"];
 
-export function totalOf(answer: estypes.SearchResponse<unknown, unknown>): number {
+export function answerTotal(answer: estypes.SearchResponse<unknown, unknown>): number {
   const { total } = answer.hits;
   return typeof total === "number" ? total : (total?.value ?? 0);
 }
 
 /** Whether a query finds anything. */
 export async function isFound(search: Searcher, query: Query): Promise<boolean> {
-  return totalOf(await search({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
+  return answerTotal(await search({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
 }
 
-/** Whether {@link totalOf} is the number of all hits rather than a lower bound. */
+/** Whether {@link answerTotal} is the number of all hits rather than a lower bound. */
 export function isExact({ hits: { total } }: estypes.SearchResponse<unknown, unknown>): boolean {
   return typeof total === "number" || total?.relation !== "gte";
 }
 
 /** Counts the documents of an index that searches see. */
-export async function countOf(client: Client, index: string, query?: Query): Promise<number> {
+export async function countDocuments(client: Client, index: string, query?: Query): Promise<number> {
   const request = { size: 0, track_total_hits: true, ...(query !== undefined && { query }) };
-  return totalOf(await searcherOf(client, index)(request));
+  return answerTotal(await newSearcher(client, index)(request));
 }

@@ -1,7 +1,7 @@
 import { LEVELS } from "../../../events/level.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { Direction, SortField, SortKey } from "../../../query/plan.ts";
-import { columnOf, keyOfField } from "../documents/attributes.ts";
+import { attributeColumn, keyOfField } from "../documents/attributes.ts";
 import { foldedPath, isAtLeast } from "./compile.ts";
 import type { Query, Sort } from "../client/queries.ts";
 
@@ -27,8 +27,8 @@ export function compileSort(keys: readonly SortKey[], reversed = false): Sort {
     if (isAttribute(field)) {
       // Values with texts sort after all numbers, absent ones before.
       const key = keyOfField(field);
-      sort.push({ [columnOf("folded", key)]: { order, missing, unmapped_type: "keyword" } });
-      sort.push({ [columnOf("numbers", key)]: { order, missing, unmapped_type: "double" } });
+      sort.push({ [attributeColumn("folded", key)]: { order, missing, unmapped_type: "keyword" } });
+      sort.push({ [attributeColumn("numbers", key)]: { order, missing, unmapped_type: "double" } });
       continue;
     }
     if (field === "level") {

@@ -9,15 +9,22 @@ import type {
   RecordSource,
   UsersPlan,
 } from "../../../query/plan.ts";
-import { ATTRIBUTE_PATHS, columnOf, keyOfField, numberRange, textRange, textTerm } from "../documents/attributes.ts";
+import {
+  ATTRIBUTE_PATHS,
+  attributeColumn,
+  keyOfField,
+  numberRange,
+  textRange,
+  textTerm,
+} from "../documents/attributes.ts";
 import { ODD_TEXT, SEEN } from "../documents/document.ts";
 import { DOUBT_OF_DATA, lacksNumbers } from "./doubts.ts";
 import { compileNear, compileWithin } from "./geo.ts";
-import { ALL, and, anyOf, conjuncts, levelsOf, not, NOTHING, or } from "../client/queries.ts";
+import { ALL, and, matchAnyValue, conjuncts, queryDepth, not, NOTHING, or } from "../client/queries.ts";
 import type { Query } from "../client/queries.ts";
 import { containing, MAX_EXPRESSION_LENGTH, toLuceneRegexp } from "./regexp.ts";
 import type { LuceneRegexp } from "./regexp.ts";
-import { findData, nameOfSearch, PATHS_OF_TEXT_WORDS, queryOfWords, wordsOf } from "./word-queries.ts";
+import { findData, nameOfSearch, PATHS_OF_TEXT_WORDS, queryOfWords, requiredWords } from "./word-queries.ts";
 import type { RequiredWords, TextSearch } from "./word-queries.ts";
 
 /**
@@ -53,7 +60,7 @@ export function compileFilter(
 ): Compiled {
   const { query, ...rest } = compileCondition(plan.where, contextOf(options, plan.from.kind !== "events"), mode);
   const source = compileSource(plan.from);
-  const logs = anyOf("log", plan.logs);
+  const logs = matchAnyValue("log", plan.logs);
   return { query: { bool: { filter: [logs, ...source, ...conjuncts(query)] } }, ...rest };
 }
 
@@ -76,7 +83,7 @@ export function compileVisits(plan: Pick<UsersPlan, "logs" | "where">): Query {
     const { field } = condition;
     return field === "user" ? [compileCondition({ ...condition, field }, contextOf({}, true), "narrow").query] : [];
   });
-  return { bool: { filter: [anyOf("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
+  return { bool: { filter: [matchAnyValue("log", plan.logs), ...narrowing.flatMap(conjuncts)] } };
 }
 
 /** Compiles a plan for the index of words. Returns null if the plan has no condition on words. */
@@ -93,7 +100,8 @@ function hasWordCondition(condition: Condition): boolean {
   return someComparison(
     condition,
     // Data is found by its words in any mode.
-    (each) => (each.kind === "contains" || each.kind === "matches") && !isDataSearch(each) && wordsOf(each) !== null,
+    (each) =>
+      (each.kind === "contains" || each.kind === "matches") && !isDataSearch(each) && requiredWords(each) !== null,
   );
 }
 
@@ -126,7 +134,7 @@ function compileCondition(condition: Condition, context: ConditionContext, mode:
     return compileCondition(condition.condition, { ...context, negated: !context.negated }, mode);
   }
   const compiled = compileLeaf(condition, context, mode);
-  return context.depth + levelsOf(compiled.query) <= MAX_LEVELS ? compiled : { query: ALL, exact: false };
+  return context.depth + queryDepth(compiled.query) <= MAX_LEVELS ? compiled : { query: ALL, exact: false };
 }
 
 type Leaf = Exclude<Condition, { kind: "and" | "or" | "not" }>;
@@ -218,13 +226,13 @@ function equal(field: ConditionField, values: readonly string[]): Query {
     const key = keyOfField(field);
     return values.length === 0
       ? NOTHING
-      : anyOf(
+      : matchAnyValue(
           ATTRIBUTE_PATHS.terms,
           values.map((value) => textTerm(key, value)),
         );
   }
   const present = values.filter((value) => value !== "");
-  const terms = present.length === 0 ? [] : [anyOf(foldedPath(field), present)];
+  const terms = present.length === 0 ? [] : [matchAnyValue(foldedPath(field), present)];
   return or(present.length === values.length ? terms : [...terms, not(exists(field))]);
 }
 
@@ -247,7 +255,7 @@ function compileNumber(field: ConditionField, op: "=" | keyof typeof RANGE, valu
 
 /** Compares the numbers of an attribute. Without columns they are among its terms. */
 function compileNumberOf(key: string, op: "=" | keyof typeof RANGE, value: number): Query {
-  const path = columnOf("numbers", key);
+  const path = attributeColumn("numbers", key);
   const byColumn: Query = op === "=" ? { term: { [path]: value } } : { range: { [path]: { [RANGE[op]]: value } } };
   return or([byColumn, { range: { [ATTRIBUTE_PATHS.terms]: numberRange(key, op, value) } }]);
 }
@@ -282,7 +290,7 @@ function compileExpression(condition: Expression, { negated, depth }: ConditionC
   const unknown: Compiled = { query: negated ? ALL : exists(condition.field), exact: false };
   if (mode === "broad") return unknown;
   if (mode === "words" && depth <= MAX_DEPTH_OF_WORDS) {
-    const words = wordsOf(condition);
+    const words = requiredWords(condition);
     // Without a test of each text, words can confirm a match. They can exclude one only for a
     // plain word.
     if (words !== null && (words.exact || !negated)) {
@@ -354,7 +362,7 @@ export function foldedPath(field: ConditionField): string {
 
 /** Finds events whose tags name a level of at least a rank from 1 on. */
 export function isAtLeast(rank: number): Query {
-  return anyOf(foldedPath("tags"), tagsFromRank(rank));
+  return matchAnyValue(foldedPath("tags"), tagsFromRank(rank));
 }
 
 /** Finds events that have a field. */

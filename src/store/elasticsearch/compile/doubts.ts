@@ -1,9 +1,9 @@
 import { isAttribute } from "../../../query/plan.ts";
 import type { GroupPlan, ListPlan } from "../../../query/plan.ts";
-import { ATTRIBUTE_PATHS, columnOf, keyOfField } from "../documents/attributes.ts";
+import { ATTRIBUTE_PATHS, attributeColumn, keyOfField } from "../documents/attributes.ts";
 import type { ColumnKind } from "../documents/attributes.ts";
 import { ODD_DATA } from "../documents/document.ts";
-import { anyOf, or } from "../client/queries.ts";
+import { matchAnyValue, or } from "../client/queries.ts";
 import type { Query } from "../client/queries.ts";
 
 /** Finds events whose data the index of words does not hold as it is. */
@@ -34,10 +34,10 @@ export function doubtsOfGroups({ by, aggregates }: GroupPlan): Query[] {
 
 /** Finds events with numbers of an attribute that neither columns nor terms hold. */
 export function lacksNumbers(key: string): Query {
-  return { term: { _ignored: columnOf("numbers", key) } };
+  return { term: { _ignored: attributeColumn("numbers", key) } };
 }
 
 function lacksColumns(key: string, kinds: readonly ColumnKind[]): Query {
-  const ignored = kinds.map((kind) => columnOf(kind, key));
-  return or([{ term: { [ATTRIBUTE_PATHS.rest]: key } }, anyOf("_ignored", ignored)]);
+  const ignored = kinds.map((kind) => attributeColumn(kind, key));
+  return or([{ term: { [ATTRIBUTE_PATHS.rest]: key } }, matchAnyValue("_ignored", ignored)]);
 }

@@ -1,6 +1,6 @@
 import type { estypes } from "@elastic/elasticsearch";
 
-import { REPEATED, lengthOf, originOf, startOfPeriod, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { REPEATED, periodLength, periodOrigin, startOfPeriod, stretchesOfPeriod } from "../../../query/calendar.ts";
 import { LEVELS } from "../../../events/level.ts";
 import { placeOfKey } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
@@ -15,7 +15,7 @@ import type {
 } from "../../../query/plan.ts";
 import type { Stretch } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
-import { columnOf, keyOfField } from "../documents/attributes.ts";
+import { attributeColumn, keyOfField } from "../documents/attributes.ts";
 import { isAtLeast } from "./compile.ts";
 import { and, not, or } from "../client/queries.ts";
 import type { Query } from "../client/queries.ts";
@@ -47,7 +47,7 @@ type Histogram = Pick<estypes.AggregationsDateHistogramAggregation, "field" | "f
 /** Range of time that contains all requested events. */
 export type Span = readonly [from_ms: number, to_ms: number];
 
-export function slicesOf(by: Grouping, span: Span): Slice[] {
+export function timeSlices(by: Grouping, span: Span): Slice[] {
   switch (by.kind) {
     case "field":
       return [{ kind: "many", filter: null, ...sourceOfField(by) }];
@@ -70,12 +70,12 @@ function hasLevel(rank: number): Query {
 
 /** Returns the path of a field's original values. */
 export function columnPath(field: ConditionField | GroupField): string {
-  return isAttribute(field) ? columnOf("texts", keyOfField(field)) : field;
+  return isAttribute(field) ? attributeColumn("texts", keyOfField(field)) : field;
 }
 
 /** Returns the path of numbers. */
 export function numberPath(of: NumberSource): string {
-  return isAttribute(of) ? columnOf("numbers", keyOfField(of)) : of;
+  return isAttribute(of) ? attributeColumn("numbers", keyOfField(of)) : of;
 }
 
 function sourceOfField({ field }: FieldGrouping): Source {
@@ -150,7 +150,7 @@ function dividedGroups(by: Period, stretches: readonly Stretch[]): ReadonlySet<n
 
 /** Returns the local time at which the next group begins. */
 function nextOf(by: Period, local: number): number {
-  const length_ms = lengthOf(by);
+  const length_ms = periodLength(by);
   return length_ms === null ? startOfPeriod(by)(local + MORE_THAN_A_MONTH_MS) : local + length_ms;
 }
 
@@ -199,9 +199,9 @@ function within({ from_ms, to_ms }: Moments): Query {
  * clocks by more.
  */
 function histogramOf(by: Period, offset_ms: number): Histogram {
-  const length_ms = lengthOf(by);
+  const length_ms = periodLength(by);
   // A day begins earlier in UTC the further east it is.
-  const begin_ms = (length_ms === null ? 0 : originOf(by)) - offset_ms;
+  const begin_ms = (length_ms === null ? 0 : periodOrigin(by)) - offset_ms;
   return {
     field: "created",
     ...(length_ms === null ? { calendar_interval: "1M" } : { fixed_interval: `${length_ms}ms` }),

@@ -20,7 +20,7 @@ export type RequiredWords = { readonly condition: WordCondition; readonly exact:
 const wordsCache = new WeakMap<TextSearch, RequiredWords | null>();
 
 /** Returns the words that an expression requires. Only `text` and `data` have an index of words. */
-export function wordsOf(expression: TextSearch): RequiredWords | null {
+export function requiredWords(expression: TextSearch): RequiredWords | null {
   if (expression.field !== "text" && expression.field !== "data") return null;
   const before = wordsCache.get(expression);
   if (before !== undefined) return before;
@@ -62,7 +62,7 @@ export type DataQueries = { readonly candidates: Query; readonly certain: Query 
 
 /** @param isIndexed whether the data is in the index of words */
 export function findData(search: DataSearch, isIndexed: boolean): DataQueries {
-  const words = isIndexed ? wordsOf(search) : null;
+  const words = isIndexed ? requiredWords(search) : null;
   if (words === null) return { candidates: HAS_DATA, certain: null };
   const byWords = queryOfWords(words.condition, PATHS_OF_DATA_WORDS);
   return { candidates: or([byWords, DOUBT_OF_DATA]), certain: words.exact ? byWords : null };

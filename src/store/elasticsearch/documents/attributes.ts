@@ -46,7 +46,7 @@ const NUMBER = "\u0001";
 const AFTER_NUMBERS = "\u0002";
 
 /** Encodes a name for use as a field name. Dots are encoded, since they would create objects. */
-export function keyOf(name: string): string {
+export function attributeKey(name: string): string {
   let key = keyCache.get(name);
   if (key === undefined) {
     key = encodeURIComponent(name).replace(/[.!'()*~]/g, (character) => `%${hex(character.charCodeAt(0), 2)}`);
@@ -60,16 +60,16 @@ export function keyOf(name: string): string {
 const keyCache = new Map<string, string>();
 const MAX_CACHED_KEYS = 10_000;
 
-export function nameOf(key: string): string {
+export function attributeName(key: string): string {
   return decodeURIComponent(key);
 }
 
 export function keyOfField(field: AttributeField): string {
-  return keyOf(field.slice(1));
+  return attributeKey(field.slice(1));
 }
 
 /** Returns the path of a column of an attribute. */
-export function columnOf(kind: ColumnKind, key: string): string {
+export function attributeColumn(kind: ColumnKind, key: string): string {
   return `${ATTRIBUTES}.${kind}.${key}`;
 }
 
@@ -81,7 +81,7 @@ function kindTerm(key: string, kind: ValueKind): string {
 }
 
 /** Returns all terms of `kinds` that an attribute may have. */
-export function kindTermsOf(key: string): string[] {
+export function attributeKindTerms(key: string): string[] {
   return VALUE_KINDS.map((kind) => kindTerm(key, kind));
 }
 
@@ -159,7 +159,7 @@ export function indexAttributes(text: string, hasColumns: (key: string) => boole
   const rest: string[] = [];
   const mixed: string[] = [];
   for (const name of attributes.keys()) {
-    const key = keyOf(name);
+    const key = attributeKey(name);
     const values = valuesOfAttribute(attributes, name);
     const numbers: number[] = [];
     const words: string[] = [];

@@ -7,7 +7,7 @@ import { fold, wellFormed } from "../../../events/text.ts";
 import { HIGHEST_LIMITS } from "../../../events/limits.ts";
 import { ATTRIBUTES, indexAttributes } from "./attributes.ts";
 import type { AttributeIndex } from "./attributes.ts";
-import { digitsOf, digitsOfData, isOdd, isOddData } from "./words.ts";
+import { digitWord, digitsOfData, isOdd, isOddData } from "./words.ts";
 
 /**
  * Document of an index: an event, or with `owner` a user's copy of one. Absent values are left out.
@@ -123,7 +123,7 @@ function encode(event: StoredEvent, { hasColumns, owner, seen }: Encoding): stri
     folded: {
       ...mapKeywords((name) => folded(texts[name])),
       text,
-      digits: text === undefined || owner !== undefined ? undefined : digitsOf(text),
+      digits: text === undefined || owner !== undefined ? undefined : digitWord(text),
       dataDigits: owner !== undefined || !hasWords(event.data) ? undefined : digitsOfData(event.data),
       hash: folded(texts.hash),
       pattern: folded(texts.pattern),

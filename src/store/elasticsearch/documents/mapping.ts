@@ -5,7 +5,7 @@ import type { EventId } from "../../../events/id.ts";
 import { mapKeywords } from "../../../events/map-keywords.ts";
 import { EVENT_SCHEMA } from "../../../events/schema.ts";
 import type { RecordSource } from "../../../query/plan.ts";
-import { ATTRIBUTES, columnOf } from "./attributes.ts";
+import { ATTRIBUTES, attributeColumn } from "./attributes.ts";
 import type { ColumnKind } from "./attributes.ts";
 
 /** Incremented with each incompatible change of documents or mappings. */
@@ -40,7 +40,7 @@ export type Names = {
 };
 
 /** Returns the name under which each kind of documents is read. */
-export function kindsOf(names: Names): readonly string[] {
+export function indexKinds(names: Names): readonly string[] {
   return [names.events, names.alerts, names.bookmarks, names.visits];
 }
 
@@ -71,7 +71,7 @@ export function placeOfIndex(index: string): string {
 }
 
 /** Returns the generation of an index; 0 for the index that the first document created. */
-export function generationOf(index: string): number {
+export function indexGeneration(index: string): number {
   return Number(GENERATION.exec(index)?.[1] ?? 0);
 }
 
@@ -82,13 +82,13 @@ const GENERATION = /\.g(\d+)/;
  * index visible to readers at once.
  */
 export function indexOfGeneration(names: Names, place: string, generation: number): string {
-  const kind = kindOf(names, place);
+  const kind = indexKind(names, place);
   return `${kind}.g${generation}${place.slice(kind.length)}`;
 }
 
 /** Returns the kind of a place, which is the name that readers use. */
-export function kindOf(names: Names, place: string): string {
-  const kind = kindsOf(names).find((kind) => place === kind || place.startsWith(`${kind}-`));
+export function indexKind(names: Names, place: string): string {
+  const kind = indexKinds(names).find((kind) => place === kind || place.startsWith(`${kind}-`));
   if (kind === undefined) throw new Error(`${place} is not an index of this namespace`);
   return kind;
 }
@@ -98,13 +98,13 @@ export function kindOf(names: Names, place: string): string {
  * the place is not monthly.
  */
 export function monthAt(names: Names, place: string): { readonly start: number; readonly end: number } | null {
-  const [, year, month] = /^-(\d{4})\.(\d{2})$/.exec(place.slice(kindOf(names, place).length)) ?? [];
+  const [, year, month] = /^-(\d{4})\.(\d{2})$/.exec(place.slice(indexKind(names, place).length)) ?? [];
   if (year === undefined) return null;
   return { start: Date.UTC(Number(year), Number(month) - 1), end: Date.UTC(Number(year), Number(month)) };
 }
 
 /** Returns the name from which a plan's source is read. */
-export function indexOf(names: Names, from: RecordSource): string {
+export function recordIndex(names: Names, from: RecordSource): string {
   return names[from.kind];
 }
 
@@ -125,7 +125,7 @@ const SAME_MONTH_DIGITS = 7;
 let latest = { moment: "", month: "" };
 
 /** Returns the mappings of a kind of indices. */
-export function mappingsOf(names: Names, kind: string): estypes.MappingTypeMapping {
+export function indexMappings(names: Names, kind: string): estypes.MappingTypeMapping {
   if (kind === names.visits) return VISIT_MAPPINGS;
   return kind === names.events ? EVENT_MAPPINGS : MAPPINGS;
 }
@@ -158,7 +158,7 @@ function words(analyzer: "simple" | "whitespace"): estypes.MappingProperty {
 const columns: estypes.MappingProperty = { type: "object", dynamic: true };
 
 function columnsLike(kind: ColumnKind, mapping: estypes.MappingProperty) {
-  return { [kind]: { path_match: columnOf(kind, "*"), mapping } };
+  return { [kind]: { path_match: attributeColumn(kind, "*"), mapping } };
 }
 
 /**

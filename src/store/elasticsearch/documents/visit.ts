@@ -31,6 +31,6 @@ export function encodeVisit(visit: Visit): string {
   return JSON.stringify(document);
 }
 
-export function visitOf({ id, log, created, user, email = "", page = "" }: VisitDocument): Visit {
+export function visitFromDocument({ id, log, created, user, email = "", page = "" }: VisitDocument): Visit {
   return { id, log, created, user, email, page };
 }

@@ -1,7 +1,7 @@
 import { fold } from "../../../events/text.ts";
 import { intersect } from "../../../query/regex/tree.ts";
 import type { Assertion, Tree } from "../../../query/regex/tree.ts";
-import { requirementOf, treeUnlessTooLarge } from "../../../query/requirements.ts";
+import { regexRequirement, treeUnlessTooLarge } from "../../../query/requirements.ts";
 import type { WeightedRequirement, SequenceReader, Requirement } from "../../../query/requirements.ts";
 
 /**
@@ -29,12 +29,12 @@ type Word = { readonly kind: "word"; readonly of: Runs; readonly expression: str
 type Runs = "letters" | "digits";
 
 /** Returns the runs of digits of a folded text for the index, or undefined if there are none. */
-export function digitsOf(folded: string): string | undefined {
+export function digitWord(folded: string): string | undefined {
   return folded.match(/[!-/:-~]?[0-9]+/g)?.join(" ");
 }
 
 /**
- * Returns the different runs of digits of data for the index, as {@link digitsOf} a folded text, or
+ * Returns the different runs of digits of data for the index, as {@link digitWord} a folded text, or
  * undefined if there are none. Data is not folded, see {@link isOddData}.
  */
 export function digitsOfData(data: string): string | undefined {
@@ -89,7 +89,7 @@ export function wordsOfText(text: string): Words {
 }
 
 function wordsOf(tree: Tree): Words {
-  const condition = requirementOf<Word>(tree, readWords);
+  const condition = regexRequirement<Word>(tree, readWords);
   const literal = condition === null ? null : literalOf(tree);
   return { condition, exact: literal !== null && isOneRun(literal) };
 }

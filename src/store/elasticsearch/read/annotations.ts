@@ -5,7 +5,7 @@ import type { UserId } from "../../../events/event.ts";
 import type { EventId } from "../../../events/id.ts";
 import type { Annotations } from "../../store.ts";
 import type { Query } from "../client/queries.ts";
-import { scan, searcherOf, totalOf, WITHOUT_PRE_FILTER } from "../client/scan.ts";
+import { scan, newSearcher, answerTotal, WITHOUT_PRE_FILTER } from "../client/scan.ts";
 import type { Hit } from "../client/scan.ts";
 import { placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
@@ -21,7 +21,7 @@ export async function annotations(
   const found: OwnersByEvent = new Map();
   if (ids.length === 0) return found;
   const indices = [names.bookmarks, ...new Set(ids.map(names.alertsOf))].join();
-  const search = searcherOf(client, indices);
+  const search = newSearcher(client, indices);
   const options = {
     query: { terms: { id: [...ids] } },
     sort: [{ id: "asc" as const }, { owner: "asc" as const }, { _index: "asc" as const }],
@@ -58,7 +58,7 @@ export async function annotationsByQuery(
   query: Query,
 ): Promise<ReadonlyMap<EventId, Annotations> | null> {
   try {
-    const search = searcherOf(client, `${names.bookmarks},${names.alerts}`);
+    const search = newSearcher(client, `${names.bookmarks},${names.alerts}`);
     const answer = await withTimeout(LOOKUP_TIMEOUT_MS, () =>
       search({
         query,
@@ -70,7 +70,7 @@ export async function annotationsByQuery(
       }),
     );
     const { hits } = answer.hits;
-    if (hits.length < totalOf(answer)) return null;
+    if (hits.length < answerTotal(answer)) return null;
     const found: OwnersByEvent = new Map();
     for (const hit of hits) addOwner(found, names, hit);
     return found;

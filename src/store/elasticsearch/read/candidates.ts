@@ -3,7 +3,7 @@ import type { Client } from "@elastic/elasticsearch";
 
 import { LoggiaError } from "../../../errors.ts";
 import type { EventRow } from "../../../events/event.ts";
-import { dataSearchesOf } from "../../../query/plan.ts";
+import { dataSearchesInPlan } from "../../../query/plan.ts";
 import type { GroupPlan, ListPlan } from "../../../query/plan.ts";
 import { MAX_READ_EVENTS } from "../../too-wide.ts";
 import { searchEachIndex } from "./per-index.ts";
@@ -15,10 +15,10 @@ import { ROW_SOURCE, toRow } from "../documents/document.ts";
 import type { Document } from "../documents/document.ts";
 import { YieldingTest } from "./yielding-test.ts";
 import { ALL, and, or } from "../client/queries.ts";
-import { isFound, isTooLong, scan, searcherOf, totalOf, withPointInTime } from "../client/scan.ts";
+import { isFound, isTooLong, scan, newSearcher, answerTotal, withPointInTime } from "../client/scan.ts";
 import type { Hit, Request, Searcher } from "../client/scan.ts";
 import { createMultiSearcher } from "./multi-search.ts";
-import { DataReading, lengthOf, nextBatch } from "./data-reading.ts";
+import { DataReading, hitDataLength, nextBatch } from "./data-reading.ts";
 import { verifyData } from "./verified-data.ts";
 import { nameOfSearch } from "../compile/word-queries.ts";
 import { provideData, testOfEvents } from "./verify.ts";
@@ -70,7 +70,7 @@ type Strategies<T> = {
  * complex, `byScanning` gets a query that finds a superset, and tests each event found.
  */
 export async function runPlan<T>(plan: ListPlan | GroupPlan, strategies: Strategies<T>): Promise<T> {
-  const isByData = dataSearchesOf(plan).length > 0;
+  const isByData = dataSearchesInPlan(plan).length > 0;
   const byWords = compileByWords(plan);
   if (byWords !== null) {
     try {
@@ -125,7 +125,7 @@ async function runOnVerifiedData<T>(
   const { client, index } = strategies.few;
   const compileWith = (data: VerifiedData): Compiled => compileFilter(plan, "narrow", { verifiedData: data });
   // Asks only whether the other conditions are exact, so that any query may stand for the searches.
-  const anyData: VerifiedData = new Map(dataSearchesOf(plan).map((each) => [nameOfSearch(each), ALL]));
+  const anyData: VerifiedData = new Map(dataSearchesInPlan(plan).map((each) => [nameOfSearch(each), ALL]));
   if (!compileWith(anyData).exact || !strategies.exactness(anyData).isExact) return null;
   return withPointInTime(client, index, async (search) => {
     const data = await verifyData(search, plan, query);
@@ -150,8 +150,8 @@ async function readFew(
 ): Promise<EventRow[] | null> {
   const limits = { maxResponseSize: FEW_BYTES };
   const search = async (request: Request): Promise<Found> => {
-    const answer = await searcherOf(client, index, limits)(request);
-    return { hits: answer.hits.hits, total: totalOf(answer) };
+    const answer = await newSearcher(client, index, limits)(request);
+    return { hits: answer.hits.hits, total: answerTotal(answer) };
   };
   const request = { query, sort: sort ?? ["_doc"], _source: source, track_total_hits: FEW + 1 };
   const first = { ...request, size: FIRST };
@@ -173,7 +173,7 @@ async function readFew(
 
 /** Whether the documents of some hits are so short that all of these can be read at once. */
 function areShort({ hits, total }: Found): boolean {
-  const length = hits.reduce((sum, hit) => sum + lengthOf(hit), 0);
+  const length = hits.reduce((sum, hit) => sum + hitDataLength(hit), 0);
   return (length / Math.max(1, hits.length)) * total <= FEW_LENGTH;
 }
 
@@ -236,7 +236,7 @@ export async function* verified(
   plan: ListPlan | GroupPlan,
   { query, sort, isWhole }: Verification,
 ): AsyncGenerator<EventRow> {
-  const isByData = dataSearchesOf(plan).length > 0;
+  const isByData = dataSearchesInPlan(plan).length > 0;
   const reading = new DataReading(search, query, plan.where);
   if ((isWhole || !isByData) && (await reading.count()) > MAX_READ_EVENTS) {
     if (isByData) throw await reading.tooManyEvents();

@@ -1,12 +1,12 @@
 import { isNearlyOver } from "../../../elasticsearch/client.ts";
 import type { LoggiaError } from "../../../errors.ts";
 import type { Condition } from "../../../query/plan.ts";
-import { timeRangeOf } from "../../../query/time-range.ts";
+import { conditionTimeRange } from "../../../query/time-range.ts";
 import { MAX_READ_EVENTS, tooWide } from "../../too-wide.ts";
 import type { Document } from "../documents/document.ts";
 import { TESTED_SOURCE } from "../documents/document.ts";
 import type { Query, Sort } from "../client/queries.ts";
-import { scan, totalOf } from "../client/scan.ts";
+import { scan, answerTotal } from "../client/scan.ts";
 import type { Hit, Searcher } from "../client/scan.ts";
 import { startOfNewest } from "./seek.ts";
 
@@ -44,7 +44,7 @@ export class DataReading {
 
   /** Counts the events, up to one more than may be read. */
   async count(): Promise<number> {
-    return totalOf(await this.#search({ query: this.#query, size: 0, track_total_hits: MAX_READ_EVENTS + 1 }));
+    return answerTotal(await this.#search({ query: this.#query, size: 0, track_total_hits: MAX_READ_EVENTS + 1 }));
   }
 
   /** Yields the documents in order. @throws LoggiaError `too_wide` if there are too many */
@@ -75,7 +75,7 @@ export class DataReading {
   async #newest(most: number): Promise<{ readonly from_ms: number; readonly to_ms: number } | null> {
     // Little time is left: an error without an example is better than none.
     const from_ms = await startOfNewest(this.#search, this.#query, most).catch(() => null);
-    return from_ms === null ? null : { from_ms, to_ms: timeRangeOf(this.#where).to_ms };
+    return from_ms === null ? null : { from_ms, to_ms: conditionTimeRange(this.#where).to_ms };
   }
 }
 
@@ -89,14 +89,14 @@ function nextOfData(hits: readonly Hit[]): number {
 
 /** Returns the size of the next batch after some hits, at most `most`. */
 export function nextBatch(hits: readonly Hit[], most: number): number {
-  const lengths = hits.map(lengthOf);
+  const lengths = hits.map(hitDataLength);
   const mean = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
   const batch = Math.min(most, BATCH_LENGTH / mean, LONGEST_BATCH_LENGTH / Math.max(...lengths));
   return Math.max(1, Math.floor(batch));
 }
 
 /** Returns the approximate number of characters of a document, as it was read. */
-export function lengthOf(hit: Hit): number {
+export function hitDataLength(hit: Hit): number {
   const { data = "", text = "", pattern = "", attributes = "", folded, indexed } = documentOf(hit);
   const words = (folded?.text?.length ?? 0) + (folded?.digits?.length ?? 0) + (folded?.dataDigits?.length ?? 0);
   // Indexed attributes hold their values up to three times.

@@ -7,7 +7,7 @@ import { throwIfAborted } from "../../../elasticsearch/client.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 import { MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
 import type { FieldSummary } from "../../store.ts";
-import { ATTRIBUTE_PATHS, columnOf, keyOf } from "../documents/attributes.ts";
+import { ATTRIBUTE_PATHS, attributeColumn, attributeKey } from "../documents/attributes.ts";
 import type { Document } from "../documents/document.ts";
 import { compositePages } from "./groups/parts.ts";
 import { or } from "../client/queries.ts";
@@ -56,7 +56,7 @@ export type ValuesRequest = {
  * Returns the most frequent values of fields, by column. Columns with too many or too long values
  * are missing.
  */
-export async function valuesOf(search: Searcher, request: ValuesRequest): Promise<Map<string, Values>> {
+export async function readFieldValues(search: Searcher, request: ValuesRequest): Promise<Map<string, Values>> {
   const found = new Map<string, Values>();
   const { listed, existing, most } = request;
   if (most === 0 || listed.length === 0) return found;
@@ -127,7 +127,7 @@ async function topOfMany(search: Searcher, query: Query, column: string, most: n
 /** Returns the top values from one pass, or null if they may be wrong. */
 function topOf(terms: Aggregate | undefined, column: string, most: number): Values | null {
   if ((terms?.doc_count_error_upper_bound ?? 0) > 0) return null;
-  const counts = new Map(terms?.buckets?.map((bucket) => [termOf(bucket), bucket.doc_count]));
+  const counts = new Map(terms?.buckets?.map((bucket) => [bucketTerm(bucket), bucket.doc_count]));
   const last = terms?.buckets?.at(-1)?.doc_count;
   const values = firstOf(counts, most);
   // Some of the numbers left out may be as frequent and sort earlier.
@@ -135,7 +135,7 @@ function topOf(terms: Aggregate | undefined, column: string, most: number): Valu
   return values;
 }
 
-export function termOf({ key }: Bucket): string {
+export function bucketTerm({ key }: Bucket): string {
   return typeof key === "object" ? "" : String(key);
 }
 
@@ -202,7 +202,7 @@ async function columnsOfRest(search: Searcher, rest: Query, { listed, existing }
 
 /** Finds documents of which a column lacks values. */
 function lacks(column: string): Query {
-  const key = column.slice(columnOf("texts", "").length);
+  const key = column.slice(attributeColumn("texts", "").length);
   return or([{ term: { [ATTRIBUTE_PATHS.rest]: key } }, { term: { _ignored: column } }]);
 }
 
@@ -220,12 +220,12 @@ function tally(document: Partial<Document>, ignored: readonly string[], tallies:
   if (lacking.size === 0) return;
   const attributes = parseAttributes(document.attributes ?? null);
   for (const name of attributes.keys()) {
-    const column = columnOf("texts", keyOf(name));
+    const column = attributeColumn("texts", attributeKey(name));
     if (lacking.has(column)) tallies.add(column, textsOfAttribute(attributes, name));
   }
 }
 
 /** Returns the columns that a document lacks. */
 function lackingIn({ indexed }: Partial<Document>): string[] {
-  return (indexed?.rest ?? []).map((key) => columnOf("texts", key));
+  return (indexed?.rest ?? []).map((key) => attributeColumn("texts", key));
 }

@@ -7,14 +7,21 @@ import { sortYielding } from "../../../scheduling/yielding.ts";
 import { hasListedValues, kindOfField, LISTED_FIELDS } from "../../listed-fields.ts";
 import type { ListedField } from "../../listed-fields.ts";
 import type { FieldsAnswer, FieldsQuery, FieldSummary } from "../../store.ts";
-import { ATTRIBUTE_PATHS, columnOf, keyOf, kindTermsOf, nameOf, readKindTerm } from "../documents/attributes.ts";
+import {
+  ATTRIBUTE_PATHS,
+  attributeColumn,
+  attributeKey,
+  attributeKindTerms,
+  attributeName,
+  readKindTerm,
+} from "../documents/attributes.ts";
 import type { ValueKind } from "../documents/attributes.ts";
 import type { Names } from "../documents/mapping.ts";
-import { termOf, valuesOf } from "./field-values.ts";
+import { bucketTerm, readFieldValues } from "./field-values.ts";
 import { exists } from "../compile/compile.ts";
 import { and, or } from "../client/queries.ts";
 import type { Query } from "../client/queries.ts";
-import { searcherOf, totalOf, withPointInTime } from "../client/scan.ts";
+import { newSearcher, answerTotal, withPointInTime } from "../client/scan.ts";
 import type { Aggregate, Searcher } from "../client/scan.ts";
 
 type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
@@ -70,9 +77,9 @@ export async function fields(
       mayListAttributes ? listedAttributes(search, query, { prefix: prefix.slice(1), most }) : NO_ATTRIBUTES,
       search({ query: rest, size: 0, track_total_hits: mostRest + 1 }),
     ]);
-    const restCount = totalOf(restAnswer);
+    const restCount = answerTotal(restAnswer);
     const frequentFirst = [...ofEvents, ...attributes].flatMap(({ column }) => column ?? []);
-    const values = await valuesOf(search, {
+    const values = await readFieldValues(search, {
       query,
       listed: frequentFirst,
       existing: await existingOf(client, names, frequentFirst),
@@ -98,14 +105,18 @@ export async function fields(
 
 /** Implements {@link Store.attributeNames}. @param most most names */
 export async function attributeNames(client: Client, names: Names, log: LogKey, most: number): Promise<string[]> {
-  const terms = await topTermsOf(searcherOf(client, names.events), { term: { log } }, { size: most });
-  return Array.from(countsIn(terms).keys(), nameOf);
+  const terms = await topTermsOf(newSearcher(client, names.events), { term: { log } }, { size: most });
+  return Array.from(countsIn(terms).keys(), attributeName);
 }
 
 /** Returns the listed columns that indices have, which only few of ten thousand names do. */
 async function existingOf(client: Client, { events }: Names, columns: readonly string[]): Promise<Set<string>> {
   if (columns.length <= FEW_COLUMNS) return new Set(columns);
-  const found = await client.fieldCaps({ index: events, fields: columnOf("texts", "*"), ignore_unavailable: true });
+  const found = await client.fieldCaps({
+    index: events,
+    fields: attributeColumn("texts", "*"),
+    ignore_unavailable: true,
+  });
   return new Set(columns.filter((column) => !column.includes(".") || Object.hasOwn(found.fields, column)));
 }
 
@@ -130,7 +141,7 @@ async function listedAttributes(
   query: Query,
   { prefix, most }: { readonly prefix: string; readonly most: number },
 ): Promise<Attributes> {
-  const start = keyOf(prefix);
+  const start = attributeKey(prefix);
   const terms = await topTermsOf(search, query, { size: most, include: startingWith(start) });
   const counts = new Map(
     countsIn(terms)
@@ -143,10 +154,10 @@ async function listedAttributes(
   const attributes = Array.from(counts, ([key, count]) => {
     const [kind = "text", another] = kinds.get(key) ?? [];
     return {
-      name: `@${nameOf(key)}`,
+      name: `@${attributeName(key)}`,
       kind: another === undefined ? kind : ("mixed" as const),
       count,
-      column: columnOf("texts", key),
+      column: attributeColumn("texts", key),
     };
   });
   return { attributes, unlisted };
@@ -169,7 +180,7 @@ function startingWith(start: string): string {
 }
 
 function countsIn(terms: Aggregate | undefined): Map<string, number> {
-  return new Map(terms?.buckets?.map((bucket) => [termOf(bucket), bucket.doc_count]));
+  return new Map(terms?.buckets?.map((bucket) => [bucketTerm(bucket), bucket.doc_count]));
 }
 
 /** Returns about how many names begin with a key. They are counted by Elasticsearch alone. */
@@ -195,7 +206,7 @@ async function countNames(search: Searcher, query: Query, start: string): Promis
 async function kindsOf(search: Searcher, query: Query, keys: readonly string[]): Promise<Map<string, ValueKind[]>> {
   const kinds = new Map<string, ValueKind[]>();
   for (let from = 0; from < keys.length; from += KEYS_PER_SEARCH) {
-    const include = keys.slice(from, from + KEYS_PER_SEARCH).flatMap(kindTermsOf);
+    const include = keys.slice(from, from + KEYS_PER_SEARCH).flatMap(attributeKindTerms);
     const terms = await topTermsOf(search, query, { field: ATTRIBUTE_PATHS.kinds, size: include.length, include });
     for (const term of countsIn(terms).keys()) {
       const { key, kind } = readKindTerm(term);

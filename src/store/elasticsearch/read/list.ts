@@ -10,11 +10,11 @@ import type { Query } from "../client/queries.ts";
 import { compileSort, scored } from "../compile/compile-sort.ts";
 import { doubtsOfSort } from "../compile/doubts.ts";
 import { sourceOfFewRows } from "../documents/document.ts";
-import { indexOf } from "../documents/mapping.ts";
+import { recordIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
-import { byTime, directionOf, isByTimeAlone, readPage, rowOf } from "./page.ts";
+import { byTime, planDirection, isByTimeAlone, readPage, eventRowFromHit } from "./page.ts";
 import { orderOfRows } from "./order.ts";
-import { ANY_ORDER, isExact, scan, searcherOf, totalOf, WINDOW, withPointInTime } from "../client/scan.ts";
+import { ANY_ORDER, isExact, scan, newSearcher, answerTotal, WINDOW, withPointInTime } from "../client/scan.ts";
 import type { Hit, Searcher } from "../client/scan.ts";
 import { sortYielding } from "../../../scheduling/yielding.ts";
 import { seek } from "./seek.ts";
@@ -23,7 +23,7 @@ import { annotationsByQuery } from "./annotations.ts";
 /** Runs a list plan, for any page up to the end. */
 export async function list(client: Client, names: Names, plan: ListPlan, countUpTo = Infinity): Promise<Page> {
   if (plan.logs.length === 0) return { rows: [], total: 0 };
-  const index = indexOf(names, plan.from);
+  const index = recordIndex(names, plan.from);
   const [page, annotations] = await Promise.all([
     runPlan(plan, {
       async exact(found, search, data) {
@@ -32,7 +32,7 @@ export async function list(client: Client, names: Names, plan: ListPlan, countUp
         if (data !== undefined) {
           return isNear ? nearPage(search, plan, query, countUpTo) : farPage(search, plan, query);
         }
-        if (isNear) return nearPage(searcherOf(client, index), plan, query, countUpTo);
+        if (isNear) return nearPage(newSearcher(client, index), plan, query, countUpTo);
         return withPointInTime(client, index, (search) => farPage(search, plan, query));
       },
       byScanning: (query) => withPointInTime(client, index, (search) => verifiedPage(search, plan, query, countUpTo)),
@@ -51,10 +51,10 @@ export async function rows(client: Client, names: Names, plan: ListPlan): Promis
   const { logs, skip, take } = plan;
   if (logs.length === 0 || take === 0) return [];
   if (!isSortedByIndex(plan)) return (await list(client, names, plan)).rows;
-  const index = indexOf(names, plan.from);
+  const index = recordIndex(names, plan.from);
   return await runPlan(plan, {
     async exact(query) {
-      return (await readPage(searcherOf(client, index), plan, { query, skip, take, count: false })).rows;
+      return (await readPage(newSearcher(client, index), plan, { query, skip, take, count: false })).rows;
     },
     byScanning: (query) => withPointInTime(client, index, (search) => firstVerified(search, plan, query)),
     fromRows: (found) => inOrder(found, plan).slice(skip, skip + take),
@@ -69,7 +69,7 @@ function orderOptions(client: Client, names: Names, plan: ListPlan) {
     exactness: () => ({ isExact: true, doubts: doubtsOfSort(plan) }),
     few: {
       client,
-      index: indexOf(names, plan.from),
+      index: recordIndex(names, plan.from),
       ...(isSortedByIndex(plan) && !isByTimeAlone(plan) && { sort: compileSort(plan.sort) }),
       source: sourceOfFewRows(plan.logs),
     },
@@ -106,7 +106,7 @@ async function annotationsOfMatches(
  */
 function inOrder(rows: readonly EventRow[], plan: ListPlan): readonly EventRow[] {
   if (!isSortedByIndex(plan)) return rows.toSorted(orderOfRows(plan.sort));
-  return isByTimeAlone(plan) ? byTime(rows, directionOf(plan)) : rows;
+  return isByTimeAlone(plan) ? byTime(rows, planDirection(plan)) : rows;
 }
 
 /** Whether a plan tests the class, which copies keep while a rebuild changes that of events. */
@@ -126,14 +126,14 @@ const COUNTED = 10_001;
 async function nearPage(search: Searcher, plan: ListPlan, query: Query, countUpTo: number): Promise<Page> {
   const { skip, take } = plan;
   const { rows, answer } = await readPage(search, plan, { query, skip, take, count: Math.min(countUpTo, COUNTED) });
-  if (isExact(answer) || countUpTo <= COUNTED) return { rows, total: totalOf(answer) };
-  const counted = totalOf(await search({ query, size: 0, track_total_hits: true }));
+  if (isExact(answer) || countUpTo <= COUNTED) return { rows, total: answerTotal(answer) };
+  const counted = answerTotal(await search({ query, size: 0, track_total_hits: true }));
   return { rows, total: rows.length === 0 ? counted : Math.max(counted, skip + rows.length) };
 }
 
 /** Reads a page beyond the window of a search, from the nearer end. */
 async function farPage(search: Searcher, plan: ListPlan, query: Query): Promise<Page> {
-  const total = totalOf(await search({ query, size: 0, track_total_hits: true }));
+  const total = answerTotal(await search({ query, size: 0, track_total_hits: true }));
   const take = Math.min(plan.take, total - plan.skip);
   if (take <= 0) return { rows: [], total };
   const reversed = plan.skip > total / 2;
@@ -149,7 +149,7 @@ async function rowsAt(
 ): Promise<readonly EventRow[]> {
   const { reversed, take } = place;
   const isByTime = plan.sort.length === 0 || plan.sort[0]?.field === "created";
-  const { query, skip } = isByTime ? await seek(search, { ...place, direction: directionOf(plan, reversed) }) : place;
+  const { query, skip } = isByTime ? await seek(search, { ...place, direction: planDirection(plan, reversed) }) : place;
   if (skip + take <= WINDOW) return (await readPage(search, plan, { query, reversed, skip, take, count: false })).rows;
   const sort = compileSort(plan.sort, reversed);
   const after = await walk(search, { query, sort, skip });
@@ -161,7 +161,7 @@ async function rowsAt(
     _source: sourceOfFewRows(plan.logs),
     ...(after !== undefined && { search_after: after }),
   });
-  return found.hits.hits.map(rowOf);
+  return found.hits.hits.map(eventRowFromHit);
 }
 
 /** Returns the `search_after` position after `skip` hits. Reads sort values only. */

@@ -1,6 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import { searcherOf } from "../client/scan.ts";
+import { newSearcher } from "../client/scan.ts";
 import type { Request, Searcher } from "../client/scan.ts";
 
 type Answer = Awaited<ReturnType<Searcher>>;
@@ -11,7 +11,7 @@ type Waiting = { readonly request: Request; readonly resolve: (answer: Answer | 
  * is as large as a search of few events. The searches still run concurrently.
  */
 export function createMultiSearcher(client: Client, index: string): Searcher {
-  const alone = searcherOf(client, index);
+  const alone = newSearcher(client, index);
   let waiting: Waiting[] = [];
 
   async function send(): Promise<void> {

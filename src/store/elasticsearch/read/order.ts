@@ -4,7 +4,7 @@ import { rankOfTags } from "../../../events/level.ts";
 import { compareCodePoints, fold } from "../../../events/text.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { Direction, SortField, SortKey } from "../../../query/plan.ts";
-import { numbersOf, textsOf, valuesOf } from "./verify.ts";
+import { fieldNumbers, fieldTexts, attributeValues } from "./verify.ts";
 
 /** Returns the order of a list plan, for rows that the index cannot sort. */
 export function orderOfRows(sort: readonly SortKey[]): (a: EventRow, b: EventRow) => number {
@@ -33,11 +33,11 @@ export function orderOfRows(sort: readonly SortKey[]): (a: EventRow, b: EventRow
 type Rank = number | string | null;
 
 function rankOf(row: EventRow, field: SortField, direction: Direction): Rank {
-  if (field === "created" || field === "value") return numbersOf(row, field)[0] ?? null;
+  if (field === "created" || field === "value") return fieldNumbers(row, field)[0] ?? null;
   if (field === "level") return rankOfTags(row.tags);
   const ranks: Rank[] = isAttribute(field)
-    ? valuesOf(row, field).map((value) => numberOfValue(value) ?? fold(String(value)))
-    : textsOf(row, field).map(fold);
+    ? attributeValues(row, field).map((value) => numberOfValue(value) ?? fold(String(value)))
+    : fieldTexts(row, field).map(fold);
   ranks.sort(compareRanks);
   return (direction === "asc" ? ranks[0] : ranks.at(-1)) ?? null;
 }

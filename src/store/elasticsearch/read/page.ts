@@ -28,7 +28,7 @@ export function isByTimeAlone({ sort }: Plan): boolean {
 }
 
 /** Returns the direction of a plan whose first key is the time. */
-export function directionOf({ sort }: Plan, reversed = false): Direction {
+export function planDirection({ sort }: Plan, reversed = false): Direction {
   return ((sort[0]?.direction ?? "asc") === "asc") !== reversed ? "asc" : "desc";
 }
 
@@ -38,7 +38,7 @@ export function byTime(rows: readonly EventRow[], direction: Direction): EventRo
   return rows.toSorted((a, b) => sign * (a.created - b.created || (a.id < b.id ? -1 : 1)));
 }
 
-export function rowOf({ _source: source }: Hit): EventRow {
+export function eventRowFromHit({ _source: source }: Hit): EventRow {
   return toRow(source as Document);
 }
 
@@ -60,7 +60,7 @@ async function readByKeys(
   request: Request,
 ): Promise<FoundPage> {
   const answer = await search({ ...request, sort: compileSort(sort, reversed), from: skip, size: take });
-  return { rows: answer.hits.hits.map(rowOf), answer };
+  return { rows: answer.hits.hits.map(eventRowFromHit), answer };
 }
 
 /**
@@ -92,11 +92,11 @@ async function readByTime(
     from: skip - before,
     size: before + take + 1,
   });
-  const rows = answer.hits.hits.map(rowOf);
+  const rows = answer.hits.hits.map(eventRowFromHit);
   const isTied = (i: number): boolean => i > 0 && i < rows.length && rows[i - 1]!.created === rows[i]!.created;
   if (isTied(before) || isTied(before + take)) {
     for (const log of plan.logs) tiesEnd_ms.set(log, performance.now() + TIES_LAST_MS);
     return null;
   }
-  return { rows: byTime(rows.slice(before, before + take), directionOf(plan, reversed)), answer };
+  return { rows: byTime(rows.slice(before, before + take), planDirection(plan, reversed)), answer };
 }

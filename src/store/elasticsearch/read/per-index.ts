@@ -1,6 +1,6 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import { retryTransient, totalOf } from "../client/scan.ts";
+import { retryTransient, answerTotal } from "../client/scan.ts";
 import type { AnswerLimits, Hit, Request } from "../client/scan.ts";
 
 /**
@@ -51,7 +51,7 @@ export async function searchEachIndex(
   }
   return {
     hits: answers.flatMap(({ hits }) => hits.hits),
-    total: answers.reduce((sum, answer) => sum + totalOf(answer), 0),
+    total: answers.reduce((sum, answer) => sum + answerTotal(answer), 0),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Direction, ListPlan } from "../../../query/plan.ts";
 import type { EventExtent } from "../../within-time.ts";
 import type { Query } from "../client/queries.ts";
-import { anyOf } from "../client/queries.ts";
-import { totalOf, WINDOW } from "../client/scan.ts";
+import { matchAnyValue } from "../client/queries.ts";
+import { answerTotal, WINDOW } from "../client/scan.ts";
 import type { Searcher } from "../client/scan.ts";
 
 /** Number of buckets per step. Four steps narrow a year to the millisecond. */
@@ -20,7 +20,7 @@ export async function seek(
 ): Promise<{ query: Query; skip: number }> {
   const { query, direction } = place;
   let { skip } = place;
-  let range = await rangeOf(search);
+  let range = await readTimeRange(search);
   if (range === null) return { query, skip };
   while (skip + place.take > WINDOW && range.last > range.first) {
     const bucket_ms: number = Math.ceil((range.last - range.first + 1) / BUCKETS);
@@ -45,7 +45,7 @@ export async function seek(
  * last millisecond has more.
  */
 export async function startOfNewest(search: Searcher, query: Query, most: number): Promise<number | null> {
-  let range = await rangeOf(search, query);
+  let range = await readTimeRange(search, query);
   while (range !== null) {
     const { first, last }: Range = range;
     const bucket_ms: number = Math.ceil((last - first + 1) / BUCKETS);
@@ -73,7 +73,7 @@ type Range = { first: number; last: number };
  * Returns the first and last time of the events. The index knows these for all its events; for
  * those of a query it has to visit each event.
  */
-export async function rangeOf(search: Searcher, query?: Query): Promise<Range | null> {
+export async function readTimeRange(search: Searcher, query?: Query): Promise<Range | null> {
   const { aggregations } = await search({
     ...(query !== undefined && { query }),
     size: 0,
@@ -86,13 +86,13 @@ export async function rangeOf(search: Searcher, query?: Query): Promise<Range | 
 }
 
 /** Returns the extent of the events of logs. */
-export async function extentOf(search: Searcher, { logs }: Pick<ListPlan, "logs">): Promise<EventExtent> {
-  const query = anyOf("log", logs);
+export async function readEventExtent(search: Searcher, { logs }: Pick<ListPlan, "logs">): Promise<EventExtent> {
+  const query = matchAnyValue("log", logs);
   const [range, counted] = await Promise.all([
-    rangeOf(search, query),
+    readTimeRange(search, query),
     search({ query, size: 0, track_total_hits: true }),
   ]);
-  return { count: totalOf(counted), first: range?.first ?? Infinity, last: range?.last ?? -Infinity };
+  return { count: answerTotal(counted), first: range?.first ?? Infinity, last: range?.last ?? -Infinity };
 }
 
 function within(query: Query, range: Range): Query {

@@ -10,7 +10,7 @@ import type { VisitDocument } from "../documents/visit.ts";
 import { compileVisits } from "../compile/compile.ts";
 import type { Query } from "../client/queries.ts";
 import type { Names } from "../documents/mapping.ts";
-import { ANY_ORDER, scan, totalOf, withPointInTime } from "../client/scan.ts";
+import { ANY_ORDER, scan, answerTotal, withPointInTime } from "../client/scan.ts";
 import type { Searcher } from "../client/scan.ts";
 import { YieldingTest } from "./yielding-test.ts";
 import { testOfUsers } from "./verify.ts";
@@ -120,7 +120,7 @@ type Accumulated = { -readonly [field in keyof TrackedUser]: TrackedUser[field] 
  * @throws LoggiaError `unsupported` if there are too many visits to read
  */
 async function* readUsers(search: Searcher, query: Query): AsyncGenerator<TrackedUser> {
-  const count = totalOf(await search({ query, size: 0, track_total_hits: MAX_VISITS + 1 }));
+  const count = answerTotal(await search({ query, size: 0, track_total_hits: MAX_VISITS + 1 }));
   if (count > MAX_VISITS) {
     throw new LoggiaError(
       "unsupported",

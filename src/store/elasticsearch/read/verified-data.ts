@@ -1,5 +1,5 @@
 import type { EventId } from "../../../events/id.ts";
-import { dataSearchesOf } from "../../../query/plan.ts";
+import { dataSearchesInPlan } from "../../../query/plan.ts";
 import type { DataSearch, GroupPlan, ListPlan } from "../../../query/plan.ts";
 import { MAX_READ_EVENTS } from "../../too-wide.ts";
 import { toRow } from "../documents/document.ts";
@@ -8,7 +8,7 @@ import { DOUBT_OF_DATA } from "../compile/doubts.ts";
 import type { VerifiedData } from "../compile/compile.ts";
 import type { Query } from "../client/queries.ts";
 import { DataReading, FIRST_BATCH } from "./data-reading.ts";
-import { and, anyOf, not, NOTHING, or } from "../client/queries.ts";
+import { and, matchAnyValue, not, NOTHING, or } from "../client/queries.ts";
 import { ANY_ORDER } from "../client/scan.ts";
 import type { Searcher } from "../client/scan.ts";
 import { provideData, testOfEvents } from "./verify.ts";
@@ -34,7 +34,7 @@ export async function verifyData(
   plan: ListPlan | GroupPlan,
   query: Query,
 ): Promise<VerifiedData | null> {
-  const searches = [...new Map(dataSearchesOf(plan).map((each) => [nameOfSearch(each), each])).values()];
+  const searches = [...new Map(dataSearchesInPlan(plan).map((each) => [nameOfSearch(each), each])).values()];
   if (searches.length > MAX_SEARCHES) return null;
   const isIndexed = plan.from.kind === "events";
   const found = searches.map((each) => new DataMatches(each, findData(each, isIndexed)));
@@ -101,5 +101,5 @@ class DataMatches {
 }
 
 function withIds(ids: readonly EventId[]): Query {
-  return ids.length === 0 ? NOTHING : anyOf("id", ids);
+  return ids.length === 0 ? NOTHING : matchAnyValue("id", ids);
 }

@@ -25,8 +25,8 @@ type Fields<Row, Field extends string> = {
 /** Compiles a condition to a test of events, for conditions that the index can only narrow. */
 export function testOfEvents(condition: Condition): RecordTest<EventRow> {
   return new TestByFields(condition, {
-    texts: textsOf,
-    numbers: numbersOf,
+    texts: fieldTexts,
+    numbers: fieldNumbers,
     isAbsent,
     isAfter: (row, id) => row.id > id,
     isPlaced: (row, condition) =>
@@ -167,30 +167,30 @@ export function provideData(row: EventRow, data: string): () => void {
 }
 
 /** Returns the texts of a field, none if it is absent. */
-export function textsOf(row: EventRow, field: SearchedField): readonly string[] {
+export function fieldTexts(row: EventRow, field: SearchedField): readonly string[] {
   if (field === "data") {
     const data = dataOfRows.get(row) ?? "";
     return data === "" ? NONE : [data];
   }
-  if (isAttribute(field)) return valuesOf(row, field).map(String);
+  if (isAttribute(field)) return attributeValues(row, field).map(String);
   const value = row[field];
   if (typeof value === "object" && value !== null) return value;
   return typeof value === "string" && value !== "" ? [value] : NONE;
 }
 
 /** Returns the numbers of a field, none if it is absent or spells none. */
-export function numbersOf(row: EventRow, field: ConditionField): readonly number[] {
+export function fieldNumbers(row: EventRow, field: ConditionField): readonly number[] {
   if (!isAttribute(field)) {
     const value = row[field];
     return typeof value === "number" ? [value] : NONE;
   }
-  return valuesOf(row, field)
+  return attributeValues(row, field)
     .map(numberOfValue)
     .filter((number) => number !== null);
 }
 
 /** Returns the posted values of an attribute. */
-export function valuesOf(row: EventRow, field: AttributeField): readonly AttributeValue[] {
+export function attributeValues(row: EventRow, field: AttributeField): readonly AttributeValue[] {
   const name = field.slice(1);
   return row.attributes === null || lacksAttribute(row.attributes, name)
     ? NONE
@@ -219,7 +219,7 @@ function textsOfUser(row: TrackedUser, field: SearchedField<keyof TrackedUser>):
 function isAbsent(row: EventRow, field: ConditionField | "geo" | "data"): boolean {
   if (field === "data") return !row.data;
   if (field === "geo" || field === "value" || field === "created") return row[field] === null;
-  return textsOf(row, field).length === 0;
+  return fieldTexts(row, field).length === 0;
 }
 
 function holds(op: ComparisonOp, order: number): boolean {

@@ -9,7 +9,7 @@ import type { Document } from "../documents/document.ts";
 import type { Names } from "../documents/mapping.ts";
 import { ANY_ORDER, retryTransient, scan, withPointInTimeOnce } from "../client/scan.ts";
 import type { Hit } from "../client/scan.ts";
-import { encodeVisit, visitOf } from "../documents/visit.ts";
+import { encodeVisit, visitFromDocument } from "../documents/visit.ts";
 import type { VisitDocument } from "../documents/visit.ts";
 import { createOperation, deleteOperation, indexOperation, writeBulk } from "../client/bulk.ts";
 import type { Operation } from "../client/bulk-encoding.ts";
@@ -103,7 +103,7 @@ async function idsAmong(
 }
 
 /** Returns the encoder of a kind, see {@link encodeDocument} and {@link encodeVisit}. */
-export function encoderOf(
+export function recordEncoder(
   names: Names,
   kind: string,
   columns: (log: LogKey) => Promise<(key: string) => boolean>,
@@ -111,7 +111,7 @@ export function encoderOf(
 ): CopyOptions["encode"] {
   switch (kind) {
     case names.visits:
-      return (document) => encodeVisit(visitOf(document as VisitDocument));
+      return (document) => encodeVisit(visitFromDocument(document as VisitDocument));
     case names.events:
       return async (document) => {
         const event = await revise(eventOf(document as Document));

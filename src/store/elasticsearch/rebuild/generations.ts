@@ -1,7 +1,7 @@
 import type { Client, estypes } from "@elastic/elasticsearch";
 import { errors } from "@elastic/elasticsearch";
 
-import { indexOfGeneration, kindOf, placeOfIndex } from "../documents/mapping.ts";
+import { indexOfGeneration, indexKind, placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
 import type { Index } from "../client/indices.ts";
 import { chunked, readIndices } from "../client/indices.ts";
@@ -96,7 +96,7 @@ export async function switchTo(
     return [
       { remove_index: { index: old } },
       { remove: { index, alias: names.building, must_exist: true } },
-      { add: { index, aliases: [...new Set([place, kindOf(names, place)])] } },
+      { add: { index, aliases: [...new Set([place, indexKind(names, place)])] } },
     ];
   });
   await client.indices.updateAliases(

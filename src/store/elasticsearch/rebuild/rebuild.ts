@@ -7,19 +7,19 @@ import { translated } from "../../../elasticsearch/client.ts";
 import { LoggiaError } from "../../../errors.ts";
 import type { RebuildOptions, RebuildProgress } from "../../store.ts";
 import type { ColumnsOfLogs } from "../write/columns.ts";
-import { copyAfter, encoderOf, prune } from "./copy.ts";
+import { copyAfter, recordEncoder, prune } from "./copy.ts";
 import type { Copied } from "./copy.ts";
 import { createGeneration, createPlace, discardUnserved, readWrites, switchTo } from "./generations.ts";
 import type { Writes } from "./generations.ts";
 import { takeLock } from "../client/lock.ts";
 import type { Lock } from "../client/lock.ts";
-import { generationOf, kindOf, monthAt } from "../documents/mapping.ts";
+import { indexGeneration, indexKind, monthAt } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
 import type { Operation } from "../client/bulk-encoding.ts";
-import { ElasticsearchEvents, operationsOf } from "../write/prepared.ts";
+import { ElasticsearchEvents, bulkOperations } from "../write/prepared.ts";
 import { encodeVisit } from "../documents/visit.ts";
 import { createOperation, writeBulk, writeEncodedBulk } from "../client/bulk.ts";
-import { countOf } from "../client/scan.ts";
+import { countDocuments } from "../client/scan.ts";
 import { IS_DOCUMENT } from "../client/queries.ts";
 import { block, readIndices, unblock, refresh } from "../client/indices.ts";
 import type { Index } from "../client/indices.ts";
@@ -78,7 +78,7 @@ const NOTHING = -1;
 export async function rebuild(context: RebuildContext, options: RebuildOptions): Promise<RebuildProgress> {
   const { client, names, log } = context;
   const before = await readIndices(client, names);
-  const least = Math.max(0, ...before.map(({ name }) => generationOf(name)));
+  const least = Math.max(0, ...before.map(({ name }) => indexGeneration(name)));
   const lock = await takeLock(client, names.rebuild, { least, signal: options.signal });
   let cleared = false;
   try {
@@ -198,7 +198,7 @@ class Rebuild {
       prepareEvents: () => new ElasticsearchEvents((id) => this.#indexOf(names.eventsOf(id)), columns),
       writeEvents: async (events) => {
         this.#signal.throwIfAborted();
-        return writeEncodedBulk(client, operationsOf(events));
+        return writeEncodedBulk(client, bulkOperations(events));
       },
       writeVisits: async (visits) => {
         const operations: Operation[] = [];
@@ -227,8 +227,8 @@ class Rebuild {
         throw new LoggiaError("store_unavailable", `A primary shard of ${target.place} is unavailable`);
       const after = missingAfter(target, now);
       if (after !== null) {
-        const kind = kindOf(names, target.place);
-        const encode = encoderOf(names, kind, (log) => columns.of(log, target.index), this.#options.revise);
+        const kind = indexKind(names, target.place);
+        const encode = recordEncoder(names, kind, (log) => columns.of(log, target.index), this.#options.revise);
         const step = (counts: Copied): void => this.#step(counts);
         // Alerts change when they are seen, and only this copy writes them to the new index.
         const overwrites = kind === names.alerts;
@@ -245,7 +245,7 @@ class Rebuild {
   async #mirror(from: Index, { index: to }: Target, options: { pauses: boolean; signal: AbortSignal }): Promise<void> {
     const { client } = this.#context;
     await refresh(client, `${from.name},${to}`);
-    if ((await countOf(client, from.name)) === (await countOf(client, to))) return;
+    if ((await countDocuments(client, from.name)) === (await countDocuments(client, to))) return;
     await prune({ client, from: from.name, to, ...options });
   }
 
@@ -315,9 +315,9 @@ class Rebuild {
     let markers = 0;
     for (const { place, index } of targets) {
       await refresh(client, place);
-      const [old, copied] = [await countOf(client, place), await countOf(client, index)];
+      const [old, copied] = [await countDocuments(client, place), await countDocuments(client, index)];
       if (copied < old) throw new Error(`The copy ${index} has ${copied} of ${old} documents`);
-      const some = await countOf(client, index, IS_DOCUMENT);
+      const some = await countDocuments(client, index, IS_DOCUMENT);
       documents += some;
       markers += copied - some;
     }
@@ -332,7 +332,7 @@ class Rebuild {
   async #countRebuilt(): Promise<number> {
     const { client, names } = this.#context;
     await refresh(client, names.building);
-    return countOf(client, names.building, IS_DOCUMENT);
+    return countDocuments(client, names.building, IS_DOCUMENT);
   }
 
   #report(changes: Partial<RebuildProgress>): void {

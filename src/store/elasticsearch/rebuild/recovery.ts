@@ -1,4 +1,4 @@
-import { claimLock, lockStateOf } from "../client/lock.ts";
+import { claimLock, readLockState } from "../client/lock.ts";
 import { cleanUp } from "./rebuild.ts";
 import type { RebuildContext } from "./rebuild.ts";
 
@@ -23,7 +23,7 @@ export function createRecovery(context: RebuildContext): Recovery {
   async function watch(): Promise<void> {
     const { client, names, log } = context;
     for (;;) {
-      const state = await lockStateOf(client, names.rebuild, signal);
+      const state = await readLockState(client, names.rebuild, signal);
       if (state.kind === "free") return;
       const lock = state.kind === "alive" ? null : await claimLock(client, names.rebuild, state, 0);
       if (lock === null) continue;

@@ -5,7 +5,7 @@ import type { LogKey } from "../../../events/event.ts";
 import { ATTRIBUTE_PATHS, ATTRIBUTES, COLUMN_KINDS } from "../documents/attributes.ts";
 import { FIELD_LIMIT } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
-import { searcherOf } from "../client/scan.ts";
+import { newSearcher } from "../client/scan.ts";
 
 /** Maximum number of attributes of a log with columns. */
 const MAX_COLUMNS_OF_LOG = 256;
@@ -111,7 +111,7 @@ class ColumnsOfIndex {
   async #readLog(log: LogKey, owner: string): Promise<Set<string>> {
     const terms = { field: ATTRIBUTE_PATHS.keys, size: MAX_COLUMNS_OF_LOG };
     const { aggregations } = await translated(() =>
-      searcherOf(
+      newSearcher(
         this.#client,
         this.#names.events,
       )({

@@ -78,7 +78,7 @@ function* stepsOf(events: readonly StoredEvent[]): Generator<readonly StoredEven
 }
 
 /** Returns the operations of events. @throws TypeError if another store prepared them */
-export function operationsOf(events: PreparedEvents): BulkOperations {
+export function bulkOperations(events: PreparedEvents): BulkOperations {
   if (!(events instanceof ElasticsearchEvents)) throw new TypeError("these events were prepared by another store");
   return events.operations;
 }

@@ -8,7 +8,7 @@ import type { Document } from "../documents/document.ts";
 import { isHeld } from "../client/lock.ts";
 import { placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
-import { retryTransient, scan, searcherOf } from "../client/scan.ts";
+import { retryTransient, scan, newSearcher } from "../client/scan.ts";
 import type { Hit } from "../client/scan.ts";
 import { updateOperation } from "../client/bulk.ts";
 
@@ -49,7 +49,7 @@ export async function reclassify(client: Client, names: Names, piece: Reclassify
       "The store is being rebuilt: reclassification continues after the rebuild",
     );
   }
-  const { hits } = (await searcherOf(client, names.events)(requestOf(piece))).hits;
+  const { hits } = (await newSearcher(client, names.events)(requestOf(piece))).hits;
   const targets = hits.map(targetOf);
   const classes = new Map<EventId, string | null>();
   const changed = await update(client, targets, async (some) => {
@@ -84,7 +84,7 @@ async function updateCopies(
   { log }: ReclassifyPiece,
   classes: ReadonlyMap<EventId, string | null>,
 ): Promise<void> {
-  const search = searcherOf(client, `${names.alerts},${names.bookmarks}`);
+  const search = newSearcher(client, `${names.alerts},${names.bookmarks}`);
   const query: Query = { bool: { filter: [{ term: { log } }, { terms: { id: [...classes.keys()] } }] } };
   const options = { query, sort: BY_EVENT, batch: PIECE, source: { includes: ["id", "log", "class"] }, versions: true };
   for await (const hits of scan(search, options)) {

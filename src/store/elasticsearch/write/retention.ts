@@ -8,13 +8,13 @@ import type { Expired } from "../../expiry.ts";
 import type { Expiry, StorePart } from "../../store.ts";
 import type { Query } from "../client/queries.ts";
 import { isHeld } from "../client/lock.ts";
-import { kindOf, monthAt, placeOfIndex } from "../documents/mapping.ts";
+import { indexKind, monthAt, placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
-import { ANY_ORDER, scan, searcherOf, totalOf, withPointInTimeOnce, countOf } from "../client/scan.ts";
+import { ANY_ORDER, scan, newSearcher, answerTotal, withPointInTimeOnce, countDocuments } from "../client/scan.ts";
 import { deleteOperation, writeBulk } from "../client/bulk.ts";
 import type { Operation } from "../client/bulk-encoding.ts";
 import { IS_DOCUMENT } from "../client/queries.ts";
-import { block, readIndices, unblock, refresh, storePartOf } from "../client/indices.ts";
+import { block, readIndices, unblock, refresh, storePart } from "../client/indices.ts";
 import type { Index } from "../client/indices.ts";
 
 /** Number of documents deleted per request. */
@@ -145,7 +145,7 @@ async function dropMonths(
   const latest = Math.max(...groups.map(({ before }) => before));
   const months = (await readIndices(client, names)).filter(
     // What an index without the layout contains cannot be told by a query.
-    ({ isServed, lacksLayout, place }) => isServed && !lacksLayout && kindOf(names, place) === alias,
+    ({ isServed, lacksLayout, place }) => isServed && !lacksLayout && indexKind(names, place) === alias,
   );
   for (const index of months) {
     const month = monthAt(names, index.place);
@@ -177,9 +177,9 @@ async function dropUnless(removal: Removal, found: Index, query: Query): Promise
     try {
       await refresh(client, index);
       if (await hasHits(client, index, query)) return 0;
-      const count = await countOf(client, index, IS_DOCUMENT);
+      const count = await countDocuments(client, index, IS_DOCUMENT);
       await removal.throwIfStopped();
-      await removal.beforeRemoval(storePartOf(names, found));
+      await removal.beforeRemoval(storePart(names, found));
       await client.indices.delete({ index });
       dropped = true;
       return count;
@@ -194,7 +194,7 @@ async function dropUnless(removal: Removal, found: Index, query: Query): Promise
 }
 
 async function hasHits(client: Client, index: string, query: Query): Promise<boolean> {
-  return totalOf(await searcherOf(client, index)({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
+  return answerTotal(await newSearcher(client, index)({ query, size: 0, track_total_hits: 1, terminate_after: 1 })) > 0;
 }
 
 function isGone(error: unknown): boolean {

@@ -10,8 +10,8 @@ import type { Document, SeenBy } from "../documents/document.ts";
 import { placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
 import type { Operation } from "../client/bulk-encoding.ts";
-import { anyOf } from "../client/queries.ts";
-import { ANY_ORDER, retryTransient, scan, searcherOf, totalOf, withPointInTime } from "../client/scan.ts";
+import { matchAnyValue } from "../client/queries.ts";
+import { ANY_ORDER, retryTransient, scan, newSearcher, answerTotal, withPointInTime } from "../client/scan.ts";
 import type { Hit } from "../client/scan.ts";
 import { updateOperation, writeNow } from "../client/bulk.ts";
 import { readIn } from "../client/stored.ts";
@@ -54,7 +54,7 @@ export async function markAlertsSeen(
   const query: Query = { bool: { filter: [...ownedBy(alerts), ...upTo], must_not: [{ term: { has: SEEN } }] } };
   await changeAll(client, names, query, (has) => [...has, SEEN, markedBy(alerts.mark)]);
   const marked = { query: { bool: { filter: isMarked(alerts) } }, size: 0, track_total_hits: true };
-  return totalOf(await searcherOf(client, names.alerts)(marked));
+  return answerTotal(await newSearcher(client, names.alerts)(marked));
 }
 
 /** Undoes {@link markAlertsSeen}. @returns the number of alerts changed */
@@ -67,7 +67,7 @@ function isMarked(alerts: AlertsSeen): Query[] {
 }
 
 function ownedBy({ user, logs }: AlertsSeen): Query[] {
-  return [{ term: { owner: user } }, anyOf("log", logs)];
+  return [{ term: { owner: user } }, matchAnyValue("log", logs)];
 }
 
 function markedBy(mark: string): SeenBy {

@@ -2,7 +2,7 @@ import { tokenize } from "../../../query/lexer.ts";
 import type { Token } from "../../../query/lexer.ts";
 import { CLAUSES } from "../../../query/parse-values.ts";
 import { compareOp } from "../../../query/parse-conditions.ts";
-import { FUNCTIONS, percentOf } from "../../../query/parse-groups.ts";
+import { FUNCTIONS, parsePercent } from "../../../query/parse-groups.ts";
 import { isSymbol, isWord } from "../../../query/token-cursor.ts";
 import { UNITS } from "../../../query/syntax.ts";
 import type { Span } from "../../../query/syntax.ts";
@@ -225,7 +225,7 @@ function insideOf(tokens: readonly Token[], open: number): Expected {
   }
   if (word === "RATE" || word === "COMPARE")
     return last === undefined ? { words: STEPS.filter((step) => step !== "MONTHS(" || word === "COMPARE") } : {};
-  if (word === "BANDS" || ["AVG", "SUM", "MIN", "MAX"].includes(word) || percentOf(word) !== null) {
+  if (word === "BANDS" || ["AVG", "SUM", "MIN", "MAX"].includes(word) || parsePercent(word) !== null) {
     return last === undefined ? { fields: "numbers" } : {};
   }
   if (["DISTINCT", "FIRST", "LAST"].includes(word)) return last === undefined ? { fields: "grouped" } : {};

@@ -23,7 +23,7 @@ import {
   MOST_CHARACTERS,
   MOST_PATTERNS,
   patternQueries,
-  patternRowOf,
+  patternRow,
   piecesOfPattern,
 } from "./patterns.ts";
 import type { PatternRow } from "./patterns.ts";
@@ -167,7 +167,7 @@ async function readPatterns({ client }: App, run: Run): Promise<Patterns | null>
   const send = (query: string) => sendQuery<GroupRecord>(client, run, query);
   const [patterns, total] = await Promise.all([send(queries.patterns), send(queries.total)]);
   return {
-    rows: patterns.body.map(patternRowOf),
+    rows: patterns.body.map(patternRow),
     total: Number(total.body[0]?.["patterns"] ?? 0),
   };
 }

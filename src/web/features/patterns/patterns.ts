@@ -45,7 +45,7 @@ export type PatternRow = {
 };
 
 /** Converts a record to a row of the list. */
-export function patternRowOf(record: GroupRecord): PatternRow {
+export function patternRow(record: GroupRecord): PatternRow {
   const { key, count, class: name, classed, classes } = record;
   return {
     pattern: key,

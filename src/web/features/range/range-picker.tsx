@@ -7,7 +7,7 @@ import { BEGINNING, isSameRange, rangeName, resolveRange } from "../../parts/que
 import type { Moments, Range } from "../../parts/query/range.ts";
 import { stepOfRange } from "../../parts/query/steps.ts";
 import { civil } from "../../../query/calendar.ts";
-import { momentOf, offsetAt } from "../../../query/zone.ts";
+import { momentFromLocal, offsetAt } from "../../../query/zone.ts";
 import "../../css/forms.css";
 import "../../css/range.css";
 import type { Search } from "../../state/search.ts";
@@ -204,5 +204,5 @@ function daysOf(
 
 function midnight({ year, month, day }: CalendarDay, zone: string): number {
   const local = civil(year, month, day);
-  return momentOf(zoneAround(zone, local), local);
+  return momentFromLocal(zoneAround(zone, local), local);
 }

@@ -1,4 +1,4 @@
-import { DAY_MS, REPEATED, lengthOf, momentOfKey } from "../../../query/calendar.ts";
+import { DAY_MS, REPEATED, periodLength, momentOfKey } from "../../../query/calendar.ts";
 import { UTC } from "../../../query/zone.ts";
 import type { Moments } from "../query/range.ts";
 import { MONTH_MS, groupEnd, periodOfStep } from "../query/steps.ts";
@@ -12,7 +12,7 @@ export function momentsOfKey(key: string, { unit, count }: Pick<Step, "unit" | "
   const { month, day = "1", year, hour = "0", minute = "0", second = "0", offset } = KEY.exec(key)?.groups ?? {};
   if (month === undefined) return null;
   const local = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
-  const length_ms = lengthOf({ kind: "period", unit, count, zone: UTC }) ?? MONTH_MS;
+  const length_ms = periodLength({ kind: "period", unit, count, zone: UTC }) ?? MONTH_MS;
   const by = periodOfStep(unit, count, zone, { from: local - DAY_MS, to: local + length_ms + 3 * DAY_MS });
   const number = local + (offset === undefined ? 0 : REPEATED);
   return { from: momentOfKey(by, number), to: groupEnd(by, number) };

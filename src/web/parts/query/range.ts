@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../../../query/calendar.ts";
 import { spanOfOccurs } from "../../../query/when.ts";
-import { UTC, momentOf, offsetAt } from "../../../query/zone.ts";
+import { UTC, momentFromLocal, offsetAt } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
 import { readQuery, withClause } from "./compose.ts";
 import type { EditableQuery } from "./compose.ts";
@@ -95,7 +95,7 @@ function stepFrom(moment: number, count: number, unit: string, zone: string): nu
   const local = moment + offsetAt(zoneAround(zone, moment), moment);
   const moved = unit === "M" ? addMonths(local, count, UTC) : addDays(local, unit === "w" ? 7 * count : count, UTC);
   // The caller rejects a step outside the calendar.
-  return Number.isNaN(moved) ? moved : momentOf(zoneAround(zone, within(moved)), within(moved));
+  return Number.isNaN(moved) ? moved : momentFromLocal(zoneAround(zone, within(moved)), within(moved));
 }
 
 const UNIT_WORDS: Readonly<Record<string, string>> = { m: "minute", h: "hour", d: "day", w: "week", M: "month" };

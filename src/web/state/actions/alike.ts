@@ -1,4 +1,4 @@
-import { patternOf } from "../../../events/pattern.ts";
+import { textPattern } from "../../../events/pattern.ts";
 import type { Client } from "../../parts/api/client.ts";
 import { momentInLql } from "../../parts/query/clauses.ts";
 import type { EventRow } from "../../parts/rows/row.ts";
@@ -13,7 +13,7 @@ import { quotedText } from "../../parts/event/conditions.ts";
  * it is the beginning, as a query has few characters.
  */
 export function patternCondition({ text }: Pick<EventRow, "text">): string {
-  const pattern = patternOf(text);
+  const pattern = textPattern(text);
   if (pattern.length <= LONGEST_VALUE) return `pattern = ${quotedText(pattern)}`;
   return `pattern CONTAINS ${quotedText(cutText(pattern, LONGEST_VALUE))}`;
 }

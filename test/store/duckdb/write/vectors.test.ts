@@ -15,7 +15,7 @@ import {
 } from "../../../../src/store/duckdb/write/vectors/columns.ts";
 import type { BeginColumn, Column } from "../../../../src/store/duckdb/write/vectors/columns.ts";
 import { beginValues } from "../../../../src/store/duckdb/write/vectors/values.ts";
-import { distinctTexts, entriesOf, texts } from "../../../../src/store/duckdb/write/vectors/texts.ts";
+import { distinctTexts, textEntries, texts } from "../../../../src/store/duckdb/write/vectors/texts.ts";
 
 type Inner = { readonly text: string | null; readonly other: string | null };
 type Row = {
@@ -235,7 +235,7 @@ for (const [way, begin] of Object.entries(WAYS)) {
 test("texts may be on both sides of an address that ends in 32 zeros", (t) => {
   const values = ["twenty bytes, before", "as many bytes behind"];
   const bytes = Buffer.from(`${values.join("")} and padding`);
-  const entries = entriesOf(values, { bytes, isAscii: true, address: 0x7f12_ffff_fff0n });
+  const entries = textEntries(values, { bytes, isAscii: true, address: 0x7f12_ffff_fff0n });
   t.deepEqual(entries.slice(0, 4), Uint32Array.of(20, bytes.readUInt32LE(0), 0xffff_fff0, 0x7f12));
   t.deepEqual(entries.slice(4), Uint32Array.of(20, bytes.readUInt32LE(20), 4, 0x7f13));
 });

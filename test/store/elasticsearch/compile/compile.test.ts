@@ -3,7 +3,7 @@ import test from "ava";
 import type { LogKey, UserId } from "../../../../src/events/event.ts";
 import type { EventId } from "../../../../src/events/id.ts";
 import type { Condition, RecordSource, SortKey } from "../../../../src/query/plan.ts";
-import { ATTRIBUTE_PATHS, keyOf } from "../../../../src/store/elasticsearch/documents/attributes.ts";
+import { ATTRIBUTE_PATHS, attributeKey } from "../../../../src/store/elasticsearch/documents/attributes.ts";
 import { compileByWords, compileFilter } from "../../../../src/store/elasticsearch/compile/compile.ts";
 import type { Query } from "../../../../src/store/elasticsearch/client/queries.ts";
 import { and, not, or } from "../../../../src/store/elasticsearch/client/queries.ts";
@@ -124,7 +124,7 @@ const CONDITIONS: readonly [what: string, where: Condition, expected: Query[], e
   [
     "containing, of a name longer than Elasticsearch 8 takes",
     { kind: "contains", field: LONG_NAME, value: "x" },
-    [{ term: { [ATTRIBUTE_PATHS.keys]: keyOf(LONG_NAME.slice(1)) } }],
+    [{ term: { [ATTRIBUTE_PATHS.keys]: attributeKey(LONG_NAME.slice(1)) } }],
     false,
   ],
 ];

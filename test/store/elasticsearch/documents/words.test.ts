@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { fold } from "../../../../src/events/text.ts";
 import { compileExpression } from "../../../../src/query/regex/tree.ts";
 import {
-  digitsOf,
+  digitWord,
   digitsOfData,
   isOdd,
   isOddData,
@@ -71,8 +71,8 @@ test("an id of digits and letters is searched by its rarest runs", (t) => {
 });
 
 test("runs of digits are indexed with the letter before them", (t) => {
-  t.is(digitsOf("worker 16 is stuck in quagmire10, id=9123 é7"), "16 e10 =9123 7");
-  t.is(digitsOf("nothing"), undefined);
+  t.is(digitWord("worker 16 is stuck in quagmire10, id=9123 é7"), "16 e10 =9123 7");
+  t.is(digitWord("nothing"), undefined);
 });
 
 test("texts that the engine's word index would change are odd", (t) => {
@@ -108,7 +108,7 @@ test("long runs are found in time that grows with the length of the data alone",
  */
 function runsOf(text: string): { letters: readonly string[]; digits: readonly string[] } {
   const folded = fold(text);
-  return { letters: folded.match(/\p{L}+/gu) ?? [], digits: digitsOf(folded)?.split(" ") ?? [] };
+  return { letters: folded.match(/\p{L}+/gu) ?? [], digits: digitWord(folded)?.split(" ") ?? [] };
 }
 
 function meets(condition: WordCondition, runs: ReturnType<typeof runsOf>): boolean {

@@ -12,7 +12,7 @@ import { encodeDocument } from "../../../../src/store/elasticsearch/documents/do
 import { DataReading } from "../../../../src/store/elasticsearch/read/data-reading.ts";
 import { ANY_ORDER } from "../../../../src/store/elasticsearch/client/scan.ts";
 import type { Request, Searcher } from "../../../../src/store/elasticsearch/client/scan.ts";
-import { textsOf } from "../../../../src/store/elasticsearch/read/verify.ts";
+import { fieldTexts } from "../../../../src/store/elasticsearch/read/verify.ts";
 import { event, groupPlan, listPlan } from "../../../contract/store-fixture.ts";
 import { hostileText } from "../../../support/hostile-text.ts";
 import { holdOfBest_ms } from "../../../support/turns.ts";
@@ -236,8 +236,8 @@ test("data is known for the tests of counts, and no longer than until the next e
   const plan = groupPlan(log, { where, aggregates: [{ kind: "count", where: SEARCHED }] });
   const rows: EventRow[] = [];
   for await (const row of verified(searcherOf([1, 2].map((n) => event(log, { data: `data ${n}` }))), plan, OPTIONS)) {
-    t.deepEqual(textsOf(row, "data"), [`data ${rows.length + 1}`]);
-    for (const earlier of rows) t.deepEqual(textsOf(earlier, "data"), []);
+    t.deepEqual(fieldTexts(row, "data"), [`data ${rows.length + 1}`]);
+    for (const earlier of rows) t.deepEqual(fieldTexts(earlier, "data"), []);
     rows.push(row);
   }
   t.is(rows.length, 2);

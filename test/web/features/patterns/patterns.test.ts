@@ -6,7 +6,7 @@ import {
   classText,
   courseQuery,
   patternQueries,
-  patternRowOf,
+  patternRow,
   piecesOfPattern,
 } from "../../../../src/web/features/patterns/patterns.ts";
 
@@ -45,7 +45,7 @@ test("a pattern has a class if all of its events have it, otherwise the share is
   const words = (count: number, classed: number, classes: number) => {
     const record = { key: "p", class: classed > 0 ? "slow" : "" };
     const numbers = { count: String(count), classed: String(classed), classes: String(classes) };
-    return classText(patternRowOf({ ...record, ...numbers }), (key) => `Class ${key}`);
+    return classText(patternRow({ ...record, ...numbers }), (key) => `Class ${key}`);
   };
   t.is(words(100, 0, 0), "");
   t.is(words(100, 100, 1), "Class slow");

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import type { LogKey } from "../../../../src/events/event.ts";
 import type { Condition } from "../../../../src/query/plan.ts";
 import { planQuery } from "../../../../src/query/planner.ts";
-import { timeRangeOf } from "../../../../src/query/time-range.ts";
+import { conditionTimeRange } from "../../../../src/query/time-range.ts";
 import { UTC, parseZone } from "../../../../src/query/zone.ts";
 import { readQuery } from "../../../../src/web/parts/query/compose.ts";
 import type { Range } from "../../../../src/web/parts/query/range.ts";
@@ -98,7 +98,7 @@ test("a query within a range covers exactly its moments, to the millisecond, in 
     const text = ranges.withRange(readQuery(query)!, range, zone);
     const question = planQuery(text, { logs: ["shop" as LogKey], now_ms: NOW, zone: UTC });
     const { where } = question.kind === "groups" ? question.plan : question;
-    const found = timeRangeOf(where as Condition);
+    const found = conditionTimeRange(where as Condition);
     if (range.from < range.to) t.deepEqual(found, { from_ms: range.from, to_ms: range.to }, text);
   });
   fc.assert(property, { numRuns: 500 });

@@ -1,6 +1,6 @@
 import test from "ava";
 
-import { patternOf } from "../../../../src/events/pattern.ts";
+import { textPattern } from "../../../../src/events/pattern.ts";
 import { parseQuery } from "../../../../src/query/parser.ts";
 import { patternCondition } from "../../../../src/web/state/actions/alike.ts";
 
@@ -12,5 +12,5 @@ test("events like one have its pattern, or the beginning of a pattern too long f
   t.notThrows(() => parseQuery(query));
   t.true(query.length < 2_000);
   const [, written = ""] = /^pattern CONTAINS '(.*)'$/.exec(condition) ?? [];
-  t.true(patternOf(text).startsWith(written.replaceAll("''", "'")) && written.length >= 1_000);
+  t.true(textPattern(text).startsWith(written.replaceAll("''", "'")) && written.length >= 1_000);
 });

@@ -146,7 +146,7 @@ class TextWriter {
     duckdb.vector_assign_string_element_len(this.#vector, 0, bytes);
     const { buffer, byteOffset } = duckdb.vector_get_data(this.#vector, ENTRY_BYTES);
     const address = new DataView(buffer, byteOffset).getBigUint64(8, true);
-    return entriesOf(values, { bytes, isAscii, address });
+    return textEntries(values, { bytes, isAscii, address });
   }
 
   /** @param at row of the first entry */
@@ -158,7 +158,7 @@ class TextWriter {
 }
 
 /** Returns the entries of texts stored in UTF-8 from `address` on, then {@link PADDING}. */
-export function entriesOf(
+export function textEntries(
   values: readonly string[],
   { bytes, isAscii, address }: { readonly bytes: Buffer; readonly isAscii: boolean; readonly address: bigint },
 ): Uint32Array<ArrayBuffer> {

@@ -6,14 +6,14 @@ import type { GroupValue } from "../../../store.ts";
 import { ATTRIBUTES } from "../../documents/attributes.ts";
 import { compileAlone, exists } from "../../compile/compile.ts";
 import type { CompileOptions } from "../../compile/compile.ts";
-import { countingOf, readCounted } from "./distinct.ts";
+import { cardinalityAggregation, readCounted } from "./distinct.ts";
 import type { DistinctMethod } from "./distinct.ts";
-import { rowOf } from "../page.ts";
+import { eventRowFromHit } from "../page.ts";
 import { ALL } from "../../client/queries.ts";
 import type { Query } from "../../client/queries.ts";
 import type { Bucket, Hit, Stats } from "../../client/scan.ts";
 import { columnPath, numberPath } from "../../compile/slices.ts";
-import { textsOf } from "../verify.ts";
+import { fieldTexts } from "../verify.ts";
 
 type Aggregation = estypes.AggregationsAggregationContainer;
 
@@ -50,7 +50,7 @@ const PRECISION = 10_000;
 
 type Reader = (bucket: Bucket) => GroupValue;
 
-export function computationOf(
+export function aggregateComputation(
   { aggregates, from }: Pick<GroupPlan, "aggregates" | "from">,
   options: CompileOptions,
   distinct: DistinctMethod,
@@ -68,7 +68,7 @@ export function computationOf(
       continue;
     }
     if (aggregate.kind === "distinct" && distinct === "counted") {
-      Object.assign(aggs, countingOf(String(i), columnPath(aggregate.field)));
+      Object.assign(aggs, cardinalityAggregation(String(i), columnPath(aggregate.field)));
       readers.push((bucket) => readCounted(bucket, String(i)));
       continue;
     }
@@ -181,13 +181,16 @@ function valueAtEnd({ kind, field }: Extract<Aggregate, { kind: "first" | "last"
     read: (_, computed) => {
       const { end } = computed as { end: { hits: { hits: readonly Hit[] } } };
       const [hit] = end.hits.hits;
-      return hit === undefined ? null : valueOf(rowOf(hit), field);
+      return hit === undefined ? null : aggregatedValue(eventRowFromHit(hit), field);
     },
   };
 }
 
 /** Returns what `first` and `last` show of an event, or null if it lacks the field. */
-export function valueOf(row: EventRow, field: Extract<Aggregate, { kind: "first" | "last" }>["field"]): GroupValue {
+export function aggregatedValue(
+  row: EventRow,
+  field: Extract<Aggregate, { kind: "first" | "last" }>["field"],
+): GroupValue {
   if (field === "created" || field === "value") return row[field];
-  return textsOf(row, field)[0] ?? null;
+  return fieldTexts(row, field)[0] ?? null;
 }

@@ -2,7 +2,7 @@ import { errors } from "@elastic/elasticsearch";
 import type { estypes } from "@elastic/elasticsearch";
 
 import type { GroupPlan } from "../../../../query/plan.ts";
-import { timeBoundsOf } from "../../../../query/time-range.ts";
+import { conditionTimeBounds } from "../../../../query/time-range.ts";
 import type { Bucket } from "../../client/scan.ts";
 
 /**
@@ -23,7 +23,7 @@ type Aggregation = estypes.AggregationsAggregationContainer;
 export const WITHOUT_VALUES = "-**.values of *.buckets";
 
 /** Returns aggregations that count the distinct values of a column, under the name `name`. */
-export function countingOf(name: string, field: string): Record<string, Aggregation> {
+export function cardinalityAggregation(name: string, field: string): Record<string, Aggregation> {
   return {
     [valuesNameOf(name)]: { terms: { field, size: MAX_DISTINCT, shard_size: MAX_DISTINCT, order: { _key: "asc" } } },
     [name]: { stats_bucket: { buckets_path: `${valuesNameOf(name)}>_count` } },
@@ -69,7 +69,7 @@ export class DistinctHints {
 
 /** Identifies queries that differ in little but their time range. */
 function nameOf({ from, logs, by, aggregates, where }: GroupPlan): string {
-  const [from_ms, to_ms] = timeBoundsOf(where);
+  const [from_ms, to_ms] = conditionTimeBounds(where);
   const length = Math.round(Math.log2(Math.max(1, to_ms - from_ms)));
   const fields = aggregates.flatMap((each) => (each.kind === "distinct" ? each.field : []));
   const keys = by.map((each) => (each.kind === "period" ? [each.unit, each.count] : each));

@@ -7,9 +7,9 @@ import { isAttribute } from "../../../../query/plan.ts";
 import type { Aggregate, GroupPlan, Grouping } from "../../../../query/plan.ts";
 import { GroupLengths, tooLongGroups, tooManyGroups } from "../../../groups.ts";
 import type { Group, GroupValue } from "../../../store.ts";
-import { valueOf } from "./aggregates.ts";
+import { aggregatedValue } from "./aggregates.ts";
 import { YieldingTest } from "../yielding-test.ts";
-import { numbersOf, testOfEvents, textsOf } from "../verify.ts";
+import { fieldNumbers, testOfEvents, fieldTexts } from "../verify.ts";
 
 /** Maximum number of groups in memory, before any is dropped. */
 export const MAX_GROUPS_IN_MEMORY = 1_000_000;
@@ -72,7 +72,7 @@ function keysOfRow(by: Grouping): (row: EventRow) => readonly GroupValue[] {
     case "bands":
       return (row) =>
         orAbsent(
-          numbersOf(row, by.of).map((number) => bandOf(by.bounds, number)),
+          fieldNumbers(row, by.of).map((number) => bandOf(by.bounds, number)),
           null,
         );
     case "level":
@@ -82,7 +82,7 @@ function keysOfRow(by: Grouping): (row: EventRow) => readonly GroupValue[] {
     case "field": {
       const { field } = by;
       if (field === "value") return ({ value }) => [value];
-      return (row) => orAbsent(textsOf(row, field), isAttribute(field) ? null : "");
+      return (row) => orAbsent(fieldTexts(row, field), isAttribute(field) ? null : "");
     }
   }
   throw by satisfies never;
@@ -113,7 +113,7 @@ function accumulatorOf(aggregate: Aggregate): () => Accumulator {
       return () => {
         const numbers: number[] = [];
         return {
-          add: (row) => void numbers.push(...numbersOf(row, aggregate.of)),
+          add: (row) => void numbers.push(...fieldNumbers(row, aggregate.of)),
           value: () => percentileOf(numbers, aggregate.percent),
         };
       };
@@ -121,7 +121,7 @@ function accumulatorOf(aggregate: Aggregate): () => Accumulator {
       const { field } = aggregate;
       return () => {
         const values = new Set<number | string>();
-        const valuesOf = field === "value" ? numbersOf : textsOf;
+        const valuesOf = field === "value" ? fieldNumbers : fieldTexts;
         return {
           add: (row) => valuesOf(row, field).forEach((value) => values.add(shortOf(value))),
           value: () => values.size,
@@ -157,7 +157,7 @@ function statsAccumulator({ kind, of }: Extract<Aggregate, { kind: "avg" | "sum"
     max = Math.max(max, number);
   };
   return {
-    add: (row) => numbersOf(row, of).forEach(add),
+    add: (row) => fieldNumbers(row, of).forEach(add),
     value: () => (count === 0 ? null : { avg: (sum + lost) / count, sum: sum + lost, min, max }[kind]),
   };
 }
@@ -168,7 +168,7 @@ function endAccumulator({ kind, field }: Extract<Aggregate, { kind: "first" | "l
   const sign = kind === "first" ? 1 : -1;
   return {
     add(row) {
-      const next = valueOf(row, field);
+      const next = aggregatedValue(row, field);
       if (next === null) return;
       if (end !== null && sign * (row.created - end.created || (row.id < end.id ? -1 : 1)) > 0) return;
       // Not the row, which has texts of its own.

@@ -1,14 +1,14 @@
 import type { Client } from "@elastic/elasticsearch";
 
-import { numberOf } from "../../../../events/attributes.ts";
+import { parseNumber } from "../../../../events/attributes.ts";
 import { meetsHaving, orderOfGroups } from "../../../../query/groups.ts";
 import type { Ranked } from "../../../../query/groups.ts";
 import { isAttribute } from "../../../../query/plan.ts";
 import type { GroupPlan, Grouping } from "../../../../query/plan.ts";
-import { timeBoundsOf } from "../../../../query/time-range.ts";
+import { conditionTimeBounds } from "../../../../query/time-range.ts";
 import { GroupLengths, MAX_GROUPS, tooLongGroups, tooManyGroups } from "../../../groups.ts";
 import type { Group } from "../../../store.ts";
-import { computationOf } from "./aggregates.ts";
+import { aggregateComputation } from "./aggregates.ts";
 import type { Computation } from "./aggregates.ts";
 import { runPlan, verified } from "../candidates.ts";
 import type { CompileOptions, VerifiedData } from "../../compile/compile.ts";
@@ -19,16 +19,16 @@ import type { DistinctHints } from "./distinct.ts";
 import { doubtsOfGroups } from "../../compile/doubts.ts";
 import { combinations, groupsOfRows, MAX_GROUPS_IN_MEMORY } from "./group-rows.ts";
 import { isOneIndex } from "../per-index.ts";
-import { indexOf } from "../../documents/mapping.ts";
+import { recordIndex } from "../../documents/mapping.ts";
 import type { Names } from "../../documents/mapping.ts";
-import { groupsOfPart, keysIn, partOf } from "./parts.ts";
+import { groupsOfPart, keysIn, groupPart } from "./parts.ts";
 import type { Part, RawGroup } from "./parts.ts";
 import { ANY_ORDER, withPointInTime } from "../../client/scan.ts";
 import type { Searcher } from "../../client/scan.ts";
 import { refine } from "./refine.ts";
 import type { Estimated } from "./refine.ts";
-import { rangeOf } from "../seek.ts";
-import { slicesOf } from "../../compile/slices.ts";
+import { readTimeRange } from "../seek.ts";
+import { timeSlices } from "../../compile/slices.ts";
 import type { Slice, Span } from "../../compile/slices.ts";
 import { topGroups } from "./top-groups.ts";
 import { sortYielding } from "../../../../scheduling/yielding.ts";
@@ -44,9 +44,10 @@ const MAX_CONCURRENT_PARTS = 4;
 export async function group(client: Client, names: Names, plan: GroupPlan, hints: DistinctHints): Promise<Group[]> {
   if (plan.take === 0) return [];
   if (plan.logs.length === 0) return (await collected(plan, [])).finish();
-  const index = indexOf(names, plan.from);
+  const index = recordIndex(names, plan.from);
   const optionsWith = (data?: VerifiedData): CompileOptions => (data === undefined ? {} : { verifiedData: data });
-  const computationWith = (data?: VerifiedData): Computation => computationOf(plan, optionsWith(data), "estimated");
+  const computationWith = (data?: VerifiedData): Computation =>
+    aggregateComputation(plan, optionsWith(data), "estimated");
   const fromRows = async (rows: Parameters<typeof groupsOfRows>[1]): Promise<Collector> =>
     collected(plan, await groupsOfRows(plan, rows));
   const byScanning = (query: Query): Promise<Collector> =>
@@ -82,7 +83,7 @@ type Collector = {
 
 /** Collects the groups that a plan may show. */
 function collectorOf(plan: GroupPlan): Collector {
-  const { rank, compare } = orderOfGroups<Group>(plan, numberOf);
+  const { rank, compare } = orderOfGroups<Group>(plan, parseNumber);
   const { having } = plan;
   const wanted = plan.take === null ? MAX_GROUPS : plan.skip + plan.take;
   let ranked: Ranked<Group>[] = [];
@@ -157,7 +158,7 @@ async function distinctGroups(
   if (hints.wayOf(plan) === "counted") {
     const withoutValues: Searcher = (request) => search({ ...request, filter_path: WITHOUT_VALUES });
     try {
-      return await countedGroups(withoutValues, plan, computationOf(plan, options, "counted"), query);
+      return await countedGroups(withoutValues, plan, aggregateComputation(plan, options, "counted"), query);
     } catch (error) {
       if (!isTooMany(error)) throw error;
       hints.note(plan, "estimated");
@@ -190,9 +191,9 @@ async function countedGroups(
   const collector = collectorOf(plan);
   const span = await spanOfGroups(search, plan, query);
   if (span === null) return collector;
-  const slices = plan.by.map((by) => slicesOf(by, span));
+  const slices = plan.by.map((by) => timeSlices(by, span));
   if (slices.every((some) => some.length === 1)) {
-    const part = partOf(query, slices.flat());
+    const part = groupPart(query, slices.flat());
     const top = await topGroups(search, plan, part, { computation, isOneShard });
     if (top !== null) {
       await collector.add(groupsFrom(top, part, computation).map(({ keys, values }) => ({ keys, values })));
@@ -214,9 +215,10 @@ function isOfTexts(by: Grouping): boolean {
 /** Yields a part for each combination of slices. There may be many, so they are created lazily. */
 function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generator<Part> {
   const last = slices.at(-1);
-  if (last === undefined) yield partOf(query, []);
+  if (last === undefined) yield groupPart(query, []);
   else
-    for (const some of combinations(slices.slice(0, -1))) for (const each of last) yield partOf(query, [...some, each]);
+    for (const some of combinations(slices.slice(0, -1)))
+      for (const each of last) yield groupPart(query, [...some, each]);
 }
 
 /**
@@ -224,7 +226,7 @@ function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generato
  * changes, each of which adds parts.
  */
 async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Query): Promise<Span | null> {
-  const [from, to] = timeBoundsOf(where);
+  const [from, to] = conditionTimeBounds(where);
   const changes = by.flatMap((each) => (each.kind === "period" ? each.zone.changes : []));
   const within = ({ first, last }: { first: number; last: number }): Span => [
     Math.max(from, first),
@@ -232,10 +234,10 @@ async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Q
   ];
   const countIn = ([start, end]: Span): number => changes.filter(({ at_ms: at }) => start < at && at <= end).length;
   if (countIn([from, to]) <= FEW_CHANGES) return [from, to];
-  const all = await rangeOf(search);
+  const all = await readTimeRange(search);
   if (all === null) return null;
   if (countIn(within(all)) <= FEW_CHANGES) return within(all);
-  const found = await rangeOf(search, query);
+  const found = await readTimeRange(search, query);
   return found === null ? null : within(found);
 }
 

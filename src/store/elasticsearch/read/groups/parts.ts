@@ -5,7 +5,7 @@ import type { GroupValue } from "../../../store.ts";
 import type { Computation } from "./aggregates.ts";
 import { and, not } from "../../client/queries.ts";
 import type { Query } from "../../client/queries.ts";
-import { totalOf } from "../../client/scan.ts";
+import { answerTotal } from "../../client/scan.ts";
 import type { Aggregate, Bucket, RawKey, Searcher } from "../../client/scan.ts";
 import { filterOfSlices } from "../../compile/slices.ts";
 import type { Slice, Source } from "../../compile/slices.ts";
@@ -20,7 +20,7 @@ export type Part = {
 /** A group as Elasticsearch returns it, with a raw key for each source of its part. */
 export type RawGroup = { readonly raw: readonly RawKey[]; readonly bucket: Bucket };
 
-export function partOf(query: Query, slices: readonly Slice[]): Part {
+export function groupPart(query: Query, slices: readonly Slice[]): Part {
   const sources = slices.filter((slice) => slice.kind === "many");
   return { query: and([query, filterOfSlices(slices)]), slices, sources };
 }
@@ -49,7 +49,7 @@ export async function* groupsOfPart(
 
 async function oneGroup(search: Searcher, query: Query, { aggs }: Computation): Promise<RawGroup[]> {
   const answer = await search({ query, size: 0, track_total_hits: true, aggs });
-  const count = totalOf(answer);
+  const count = answerTotal(answer);
   return count === 0 ? [] : [{ raw: [], bucket: { ...answer.aggregations, key: null, doc_count: count } }];
 }
 
@@ -92,7 +92,7 @@ async function fewValues(
   if ((groups.sum_other_doc_count ?? 0) > 0) return null;
   const found = (groups.buckets ?? []).map((bucket): RawGroup => ({ raw: [bucket.key as RawKey], bucket }));
   const counted = found.reduce((sum, { bucket }) => sum + bucket.doc_count, 0);
-  if (absentGroups === null && counted === totalOf(answer)) return found;
+  if (absentGroups === null && counted === answerTotal(answer)) return found;
   return [...found, ...(absentGroups ?? (await absentGroup(search, part, field, computation)))];
 }
 
@@ -138,9 +138,9 @@ async function* allGroups(
   { query, sources }: Part,
   { aggs, page }: Computation,
 ): AsyncGenerator<RawGroup[]> {
-  const compound = compoundOf(sources);
+  const compound = compositeSources(sources);
   for await (const buckets of compositePages(search, query, { sources: compound, size: page }, aggs)) {
-    yield buckets.map((bucket) => ({ raw: rawKeysOf(sources, bucket.key as Record<string, RawKey>), bucket }));
+    yield buckets.map((bucket) => ({ raw: rawGroupKeys(sources, bucket.key as Record<string, RawKey>), bucket }));
   }
 }
 
@@ -153,14 +153,14 @@ type Composite = {
 };
 
 /** Returns a part's sources for a composite aggregation: `0`, or `1.0` and `1.1` for a pair. */
-export function compoundOf(sources: readonly Source[]): readonly Record<string, CompositeSource>[] {
+export function compositeSources(sources: readonly Source[]): readonly Record<string, CompositeSource>[] {
   return sources.flatMap(({ source }, i): Record<string, CompositeSource>[] =>
     "pair" in source ? source.pair.map((each, j) => ({ [`${i}.${j}`]: each })) : [{ [String(i)]: source }],
   );
 }
 
 /** Returns the raw key of each source from a composite key; a pair as `40.1203,-76.2944`. */
-export function rawKeysOf(sources: readonly Source[], key: Readonly<Record<string, RawKey>>): RawKey[] {
+export function rawGroupKeys(sources: readonly Source[], key: Readonly<Record<string, RawKey>>): RawKey[] {
   return sources.map(({ source }, i) => {
     if (!("pair" in source)) return key[String(i)] ?? null;
     const [first = null, second = null] = [key[`${i}.0`], key[`${i}.1`]];

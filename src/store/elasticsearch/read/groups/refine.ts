@@ -1,6 +1,6 @@
 import type { GroupValue } from "../../../store.ts";
 import type { Computation } from "./aggregates.ts";
-import { compositePages, compoundOf, rawKeysOf } from "./parts.ts";
+import { compositePages, compositeSources, rawGroupKeys } from "./parts.ts";
 import { MAX_DISTINCT } from "./distinct.ts";
 import type { Part, RawGroup } from "./parts.ts";
 import { and, not, or } from "../../client/queries.ts";
@@ -81,13 +81,13 @@ async function valuesOf(
 ): Promise<Map<string, Values>> {
   const found = new Map<string, Values>();
   const query = and([part.query, { exists: { field: path } }, ...excluding(part, without)]);
-  const sources = [...compoundOf(part.sources), { value: { terms: { field: path } } }];
+  const sources = [...compositeSources(part.sources), { value: { terms: { field: path } } }];
   // The estimate may be slightly too low.
   const size = Math.min(MAX_PAGE, Math.max(PAGE, Math.ceil(expected * 1.1)));
   for await (const buckets of compositePages(search, query, { sources, size }, {})) {
     for (const { key, doc_count: count } of buckets) {
       const keys = key as Record<string, RawKey>;
-      const name = nameOf(rawKeysOf(part.sources, keys));
+      const name = nameOf(rawGroupKeys(part.sources, keys));
       const values = found.get(name) ?? { values: 0, counts: [] };
       found.set(name, values);
       values.values += 1;

@@ -4,7 +4,7 @@ import type { Computation } from "./aggregates.ts";
 import { statsName } from "./aggregates.ts";
 import { absentGroup, mayRepeat } from "./parts.ts";
 import type { Part, RawGroup } from "./parts.ts";
-import { totalOf } from "../../client/scan.ts";
+import { answerTotal } from "../../client/scan.ts";
 import type { Bucket, RawKey, Searcher } from "../../client/scan.ts";
 
 /** Number of groups beyond which sorting them here costs little compared with reading them. */
@@ -42,7 +42,7 @@ export async function topGroups(
   const others = groups.sum_other_doc_count ?? 0;
   const counted = buckets.reduce((sum, bucket) => sum + bucket.doc_count, others);
   const absent =
-    absentGroups ?? (counted === totalOf(answer) ? [] : await absentGroup(search, part, field, computation));
+    absentGroups ?? (counted === answerTotal(answer) ? [] : await absentGroup(search, part, field, computation));
   const valueOf = (bucket: Bucket): GroupValue => computation.read(bucket)[order.by]!;
   // With several shards, the order is final only if each returned all its groups.
   const { _shards: shards } = answer;
