@@ -9,6 +9,7 @@ import type { FieldLimits } from "../../events/limits.ts";
 import type { Failure } from "../../http/errors.ts";
 import type { Admit } from "./admission.ts";
 import type { FieldChoice } from "./choice.ts";
+import type { ProducerTime } from "./time-forms.ts";
 import type { Severity } from "./severity.ts";
 import type { Pending } from "./steps.ts";
 
@@ -122,6 +123,8 @@ export type ProducerEvent = Readonly<Partial<Keywords>> & {
   readonly data?: string | undefined;
   readonly severity: Severity | null;
   readonly source: string;
+  /** Set if the source is only that: a source known from elsewhere takes precedence. */
+  readonly sourceKind?: "host" | "logger";
   /** A measured value; absent if there is none. */
   readonly value?: number | null;
   readonly geo: Geo | null;
@@ -131,14 +134,6 @@ export type ProducerEvent = Readonly<Partial<Keywords>> & {
   /** Whether the producer gave a time that cannot be read. It is an attribute. Default: false */
   readonly isTimeUnread?: boolean;
   readonly attributes: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
-};
-
-/** A time as a producer gave it. */
-export type ProducerTime = {
-  /** Whole milliseconds since the Unix epoch. */
-  readonly ms: number;
-  /** Additional nanoseconds, 0 to 999,999. */
-  readonly ns: number;
 };
 
 /** A response in the form of a protocol. */
