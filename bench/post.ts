@@ -3,7 +3,7 @@ import type { Benchmark, Variant } from "./frame.ts";
 import { waitForEvents } from "./support/client.ts";
 import { API_KEY, formOf, LOG, postRequest } from "./support/events.ts";
 import type { Job } from "./support/load.ts";
-import { clearStorage, startService } from "./support/storage.ts";
+import { clearStorage, createFirstRecords, startService } from "./support/storage.ts";
 import type { Kind } from "./support/storage.ts";
 import { waitUntilIdle } from "./support/idle.ts";
 import type { World } from "./support/world.ts";
@@ -36,6 +36,7 @@ export async function startPosting(world: World, flags: readonly string[] = []):
   await using closing = new AsyncDisposableStack();
   const storage = await world.storage();
   closing.defer(() => clearStorage(storage));
+  if (kind === "cluster") await createFirstRecords(storage);
   const service = closing.use(await startService(storage, kind === "cluster" ? { roles: "post", flags } : { flags }));
   let posted = 0;
   const open = closing.move();

@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 
@@ -80,7 +82,7 @@ async function demo(): Promise<void> {
     const alerting = found.classes[0]?.[0] ?? "";
     await loggiaCommand(["alert", "on", alerting, "--log", "packages", "--api", api]);
     await loggiaCommand(["class", "list", "--log", "packages", "--api", api]);
-    await loggiaCommand([
+    const shipped = await loggiaCommand([
       "ship",
       "--post",
       post,
@@ -92,7 +94,7 @@ async function demo(): Promise<void> {
       found.pattern,
       found.path,
     ]);
-    await untilStored(api);
+    await untilStored(api, Number(/^posted (\d+)/m.exec(shipped)?.[1]));
     await show("The newest three events", api, "/1/logs/packages/events?order=desc&pagesize=3");
     await show(`Three alerts: class ${alerting}`, api, "/1/logs/packages/alerts?order=desc&pagesize=3");
     await query("Events by day", api, "GET events GROUPBY DAY");
@@ -107,15 +109,17 @@ async function demo(): Promise<void> {
   }
 }
 
-/** Runs the command-line tool in a separate process, and shows its command line and output. */
-async function loggiaCommand(words: readonly string[]): Promise<void> {
+/** Runs the command-line tool in a separate process, and shows its command line and output, which it returns. */
+async function loggiaCommand(words: readonly string[]): Promise<string> {
   console.log(`\n$ loggia ${words.map((word) => (/^[\w@:/.,=-]+$/.test(word) ? word : `'${word}'`)).join(" ")}`);
   const child = spawn(process.execPath, [new URL("../src/cli/main.ts", import.meta.url).pathname, ...words], {
-    stdio: "inherit",
+    stdio: ["inherit", "pipe", "inherit"],
     env: { ...process.env, LOGGIA_AS: ADMIN, LOGGIA_KEY: KEY },
   });
-  const code = await new Promise<number | null>((resolve) => child.on("exit", resolve));
-  if (code !== 0) throw new Error(`loggia ${words[0]} ended with exit code ${code}`);
+  child.stdout.pipe(process.stdout, { end: false });
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, "exit")]);
+  if (code !== 0) throw new Error(`loggia ${words[0]} ended with exit code ${String(code)}`);
+  return output;
 }
 
 async function get(api: string, path: string): Promise<Response> {
@@ -126,16 +130,15 @@ async function get(api: string, path: string): Promise<Response> {
   return response;
 }
 
-async function untilStored(api: string): Promise<void> {
+/** Waits until a number of events is stored. */
+async function untilStored(api: string, count: number): Promise<void> {
   const deadline_ms = performance.now() + DRAIN_TIMEOUT_MS;
-  let before = -1;
   for (;;) {
     const total = Number(
       (await get(api, "/1/logs/packages/events?pagesize=1&total=exact")).headers.get("x-total-count"),
     );
-    if (total > 0 && total === before) return;
-    if (performance.now() > deadline_ms) throw new Error("the events did not all arrive in time");
-    before = total;
+    if (total >= count) return;
+    if (performance.now() > deadline_ms) throw new Error(`of ${count} events ${total} arrived in time`);
     await delay(300);
   }
 }

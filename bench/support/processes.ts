@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { nodeFlags } from "../../src/cli/node-flags.ts";
 import { killAfterExit } from "../../infra/engines/guard.ts";
 
 const PROJECT = resolve(import.meta.dirname, "../..");
@@ -35,13 +36,16 @@ export async function startServiceProcess(
   flags: readonly string[] = [],
 ): Promise<ServiceProcess> {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(LOGGIA|KAFKA|ELASTICSEARCH)_/.test(name));
-  const child = spawn(process.execPath, [...flags, resolve(PROJECT, "src/cli/loggia.mjs"), "start"], {
+  // A profiler's signal ends a process that replaces itself to take its flags.
+  const given = flags.length === 0 ? [] : (nodeFlags(environment, flags) ?? flags);
+  const child = spawn(process.execPath, [...given, resolve(PROJECT, "src/cli/loggia.mjs"), "start"], {
     stdio: ["ignore", "pipe", "inherit"],
     env: {
       ...Object.fromEntries(inherited),
       LOGGIA_API: "127.0.0.1:0",
       LOGGIA_POST: "127.0.0.1:0",
       LOGGIA_LOG_LEVEL: "fatal",
+      ...(flags.length > 0 && { MALLOC_ARENA_MAX: "2" }),
       ...environment,
     },
   });

@@ -65,6 +65,14 @@ export function startService(
   return startServiceProcess({ ...environment, ...listening }, flags);
 }
 
+/** Creates what a first start creates. A process that only posts creates none of it. */
+export async function createFirstRecords(storage: ServiceStorage): Promise<void> {
+  await using ports = await openPorts(storage);
+  const { catalog } = ports;
+  const { id: owner } = await catalog.createAccount({ ...ACCOUNT, admin: true });
+  await catalog.createLog({ key: LOG, display: LOG, owner, apiKey: API_KEY });
+}
+
 /** Opens the ports on storage in this process, to fill it before a service starts. */
 export async function openPorts(
   storage: ServiceStorage,

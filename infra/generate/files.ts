@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 
 import { endpointTable } from "./endpoint-table.ts";
+import { loggerTable } from "./logger-table.ts";
 import { recordTypes } from "./record-types.ts";
 import { MARKDOWN, replaceSection, TYPESCRIPT } from "./section.ts";
 
@@ -18,6 +19,7 @@ export type GeneratedFile = {
 
 export const GENERATED: readonly GeneratedFile[] = [
   { name: "docs/conformance.md", section: endpointTable, markers: MARKDOWN },
+  { name: "docs/producers/README.md", section: loggerTable, markers: MARKDOWN },
   { name: "src/web/parts/api/types.ts", section: recordTypes, markers: TYPESCRIPT },
 ];
 

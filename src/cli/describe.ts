@@ -2,23 +2,29 @@ import type { FirstStart } from "../bootstrap.ts";
 import type { Loggia } from "../main.ts";
 import type { Address } from "../settings/values.ts";
 
-/** Secrets given by the operator. They are not printed, as the output may end up in a log. */
+/** Secrets given by the operator or written to a file, which are not printed. */
 export type GivenSecrets = { readonly password: boolean; readonly apiKey: boolean };
 const NO_SECRETS_GIVEN: GivenSecrets = { password: false, apiKey: false };
 
-/** Describes the records created by the first start, with their generated secrets. */
-export function describeFirst({ admin, log }: FirstStart, given: GivenSecrets, isResumed: boolean): string {
+/**
+ * Describes the records created by the first start, with their generated secrets or with the name
+ * of the file that has them.
+ */
+export function describeFirst(
+  { admin, log }: FirstStart,
+  given: GivenSecrets,
+  { isResumed, file = null }: { readonly isResumed: boolean; readonly file?: string | null },
+): string {
   const effect = admin === null ? "it created no log" : "what it printed is not valid";
-  const lines = [
-    `${isResumed ? `An earlier first start was interrupted: ${effect}.` : "First start."} This is shown only once:`,
-  ];
+  const what = isResumed ? `An earlier first start was interrupted: ${effect}.` : "First start.";
+  const secret = (value: string, setting: string, isGiven: boolean): string =>
+    isGiven ? `as given by ${setting}` : file === null ? value : "in that file";
+  const where = `Its secrets are in ${file}, which only this user can read; remove it once you have noted them:`;
+  const lines = [`${what} ${file === null ? "This is shown only once:" : where}`];
   if (admin !== null)
-    lines.push(
-      `  admin     ${admin.email}`,
-      `  password  ${given.password ? "as given by LOGGIA_ADMIN" : admin.password}`,
-    );
+    lines.push(`  admin     ${admin.email}`, `  password  ${secret(admin.password, "LOGGIA_ADMIN", given.password)}`);
   if (log !== null)
-    lines.push(`  log       ${log.key}`, `  API key   ${given.apiKey ? "as given by LOGGIA_LOG" : log.apiKey}`);
+    lines.push(`  log       ${log.key}`, `  API key   ${secret(log.apiKey, "LOGGIA_LOG", given.apiKey)}`);
   return [...lines, ""].join("\n");
 }
 

@@ -1,4 +1,9 @@
-#!/usr/bin/env node
+#!/bin/sh
+//usr/bin/env true; d=$(dirname "$(readlink -f "$0")"); n=$d/../../node_modules/node/bin/node; [ -x "$n" ] || n=node; exec "$n" "$d/loggia.mjs" "$@"
+
+// The line above is a comment to Node and a program to a shell, which replaces itself by the pinned
+// Node, so that signals, kills and the exit code are those of one process.
+//
 // Starts the command under the Node version that the project pins. Any Node can run this file, but
 // only a recent one can run TypeScript.
 import { spawn } from "node:child_process";
@@ -6,6 +11,9 @@ import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const NEEDED_MAJOR = 26;
+/** Variable with the process id of a launcher that could not be replaced. */
+const LAUNCHER = "LOGGIA_LAUNCHER";
+const WATCH_MS = 500;
 
 if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
   // The first start caches the compiled code, which makes later starts faster and smaller. If the
@@ -13,6 +21,7 @@ if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
   const { enableCompileCache } = await import("node:module");
   enableCompileCache(fileURLToPath(new URL("../../node_modules/.cache/loggia", import.meta.url)));
   await takeFlags();
+  endWithLauncher();
   await import("./main.ts");
 } else {
   const pinned = fileURLToPath(new URL("../../node_modules/node/bin/node", import.meta.url));
@@ -24,11 +33,19 @@ if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
     );
     process.exit(1);
   }
-  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
-  // Ctrl-C also reaches the child, which is in the same process group; SIGTERM has to be forwarded.
+  const words = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  if (typeof process.execve === "function") process.execve(pinned, [pinned, ...words], process.env);
+  // Windows, and Node before 22.15.
+  const env = { ...process.env, [LAUNCHER]: String(process.pid) };
+  const child = spawn(pinned, words, { stdio: "inherit", env });
+  // Ctrl-C also reaches the child, which is in the same process group; others have to be forwarded.
   process.on("SIGINT", () => {});
-  process.on("SIGTERM", () => child.kill("SIGTERM"));
-  child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));
+  for (const signal of ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
 }
 
 /**
@@ -45,4 +62,15 @@ async function takeFlags() {
     MALLOC_ARENA_MAX: "2",
     ...process.env,
   });
+}
+
+/** Stops this process if its launcher is killed, as if the launcher could have forwarded it. */
+function endWithLauncher() {
+  const { [LAUNCHER]: launcher } = process.env;
+  if (launcher === undefined) return;
+  delete process.env[LAUNCHER];
+  const check = () => {
+    if (process.ppid !== Number(launcher)) process.kill(process.pid, "SIGTERM");
+  };
+  setInterval(check, WATCH_MS).unref();
 }

@@ -11,7 +11,7 @@ import { collect, wholeFrom } from "./option-values.ts";
 import { CommandError } from "./request.ts";
 import { ship, type ShipOptions } from "./ship.ts";
 import { printableLines } from "./terminal.ts";
-import { DATE_ORDERS } from "./times.ts";
+import { DATE_ORDERS } from "../ingest/kit/time-forms.ts";
 
 /** Loaded only to be shown: with them, all protocols are loaded. */
 const settings = process.argv.includes("start") ? (await import("../settings.ts")).LISTED_SETTINGS : [];
@@ -39,7 +39,7 @@ program
   .requiredOption("--log <key>", "log to post to")
   .addOption(new Option("--key <apikey>", "API key of the log").env("LOGGIA_KEY").makeOptionMandatory())
   .option("--tags <tags>", "tags of every event, separated by blanks")
-  .option("--source <source>", "source of every event")
+  .option("--source <source>", "source of events that name no service or program")
   .option("--user <user>", "user of every event")
   .option(
     "--pattern <regex>",
@@ -47,12 +47,14 @@ program
       `(?<text>…), ${FORM_FIELD_NAMES.filter((name) => name !== "text").join(", ")}, created; ` +
       "other groups become attributes",
   )
-  .option("--json", "lines are JSON objects; members that are not event fields become attributes")
+  .option("--json", "lines are JSON objects, as loggers write them; see docs/producers/README.md")
   .addOption(
     new Option("--dates <order>", "order of day and month in dates such as 05/06/2011; not read by default").choices(
       DATE_ORDERS,
     ),
   )
+  .option("--time-format <format>", "how times are written, such as %d/%m/%Y %H:%M:%S; known forms are read without it")
+  .option("--tz <zone>", "time zone of times without one: hours from UTC, or a name (default: this machine's)")
   .option(
     "--multiline-start <regex>",
     "regular expression that matches the first line of each event; other lines continue it, " +

@@ -1,14 +1,23 @@
-import { encodeAttributes, flatten } from "../events/attributes.ts";
-import type { Attributes, AttributeValue } from "../events/attributes.ts";
+import { FORM_FIELD_NAMES } from "../events/field-order.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
-import { firstCharacters } from "../events/text.ts";
-import { CUT_TAG } from "../ingest/kit/cut-tag.ts";
-import { FIELDS, jsonFields } from "./json-lines.ts";
-import type { LineContent } from "./json-lines.ts";
+import { mapKeywords } from "../events/map-keywords.ts";
+import { splitTags } from "../events/tags.ts";
+import { fittedLine } from "../ingest/append/fitted-line.ts";
+import type { LineOptions } from "../ingest/append/fitted-line.ts";
+import { USUAL } from "../ingest/kit/choice.ts";
+import { eventOfText, unreadTimeAmong } from "../ingest/kit/document.ts";
+import type { ProducerEvent } from "../ingest/kit/endpoint.ts";
+import { flattenInto, put } from "../ingest/kit/flatten.ts";
+import type { MutableAttributes } from "../ingest/kit/flatten.ts";
+import { AT_ONCE_BYTES } from "../ingest/kit/json.ts";
+import { eventsOfJson } from "../ingest/kit/line-events.ts";
+import type { Severity } from "../ingest/kit/severity.ts";
+import type { ProducerTime, TimeReading } from "../ingest/kit/time-forms.ts";
+import { readProducerTime } from "../ingest/kit/times.ts";
 import { CommandError } from "./request.ts";
-import { type DateOrder, readTime } from "./times.ts";
+import type { TimeOptions } from "./ship-times.ts";
 
-export type EventOptions = {
+export type EventOptions = TimeOptions & {
   readonly tags?: string;
   readonly source?: string;
   readonly user?: string;
@@ -16,30 +25,52 @@ export type EventOptions = {
   readonly pattern?: string;
   /** As in `SourceOptions`: lines may then hold line breaks, which `.` of the pattern matches. */
   readonly multilineStart?: string;
-  /** Whether lines are JSON objects, whose members become fields and attributes. */
+  /** Whether lines are JSON objects, which are mapped as those that are posted to `/lines`. */
   readonly json?: boolean;
-  /** Order of day and month in dates such as 05/06/2011. Default: such dates are not read */
-  readonly dates?: DateOrder;
-  /** Longest text in characters. A longer line is cut, with the line as `data`; 0: no limit. */
+  /** Longest text in characters. A longer text is cut, and whole in `data`; 0: no limit. */
   readonly cut: number;
-  /** Most characters of such a line that become `data`. */
+  /** Most characters of such a text that become `data`. */
   readonly data: number;
 };
 
-/** Parses a line; null if it does not match the expected form. */
-export type ReadLine = (line: string) => LineContent | null;
+/** What is known of a line besides its text. What the line itself says takes precedence. */
+export type LineMetadata = {
+  readonly source: string;
+  /** In milliseconds since the Unix epoch. */
+  readonly created: number | null;
+  readonly severity: Severity | null;
+  readonly attributes: Readonly<Record<string, unknown>>;
+};
 
-const NO_CONTENT: LineContent = { fields: {}, others: {} };
+/** An event of a line, with fields as they are in the line. The service refuses what is invalid. */
+type LineEvent = ProducerEvent & { readonly unchecked?: { readonly [field in "value" | "geo"]: string | undefined } };
+
+/** Parses a line; null if it does not match the expected form. */
+export type ReadLine = (line: string) => readonly LineEvent[] | null;
 
 /** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
-export function lineReader(options: EventOptions): { name: string; read: ReadLine } | null {
-  const { pattern, json = false, dates, multilineStart } = options;
+export function lineReader(options: EventOptions, times?: TimeReading): { name: string; read: ReadLine } | null {
+  const { pattern, json = false, multilineStart } = options;
   if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
-  if (json) return { name: "--json found no JSON object in", read: (line) => jsonFields(line, dates ?? null) };
+  if (json) return { name: "--json found no JSON object in", read: (line) => eventsOfLine(line, times) };
   if (pattern === undefined) return null;
   const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
-  return { name: "--pattern matched none of", read: (line) => groupsOf(expression, line) };
+  return { name: "--pattern matched none of", read: (line) => eventsOfGroups(expression, line, times) };
 }
+
+/** Decodes a line as `/lines` does; null if it holds no JSON object. */
+function eventsOfLine(line: string, times: TimeReading | undefined): readonly ProducerEvent[] | null {
+  const bytes = line.length > AT_ONCE_BYTES / MAX_BYTES_OF_UNIT ? Buffer.from(line) : null;
+  const isLong = bytes !== null && bytes.length > AT_ONCE_BYTES;
+  const steps = eventsOfJson(isLong ? bytes : line, times === undefined ? USUAL : { ...USUAL, times });
+  const events: ProducerEvent[] = [];
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) if (!("fault" in step.value)) events.push(step.value);
+  return step.value ? events : null;
+}
+
+/** A UTF-16 unit has at most three bytes in UTF-8. */
+const MAX_BYTES_OF_UNIT = 3;
 
 function compilePattern(text: string, flags: string): RegExp {
   if (!/\(\?<[A-Za-z_$][\w$]*>/.test(text))
@@ -53,101 +84,95 @@ function compilePattern(text: string, flags: string): RegExp {
   }
 }
 
-function groupsOf(expression: RegExp, line: string): LineContent | null {
-  const groups = expression.exec(line)?.groups;
-  if (groups === undefined) return null;
-  const values = Object.entries(groups).filter(([, value]) => value !== undefined && value !== "");
-  return {
-    fields: Object.fromEntries(values.filter(([name]) => FIELDS.has(name))),
-    others: Object.fromEntries(values.filter(([name]) => !FIELDS.has(name))),
-  };
+/** Names of groups that become fields of an event. */
+const FIELDS: ReadonlySet<string> = new Set([...FORM_FIELD_NAMES, "created"]);
+
+function eventsOfGroups(expression: RegExp, line: string, times: TimeReading | undefined): readonly [LineEvent] | null {
+  const given = expression.exec(line)?.groups;
+  if (given === undefined) return null;
+  const groups = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== ""));
+  const { created, value, geo, text = line, tags = "", data } = Object.fromEntries(groups);
+  const attributes: MutableAttributes = new Map([...groups].filter(([name]) => !FIELDS.has(name)));
+  const moment = created === undefined ? null : readProducerTime(created, times);
+  // A time before 1970 is no time of a log.
+  const time = moment !== null && moment.ms >= 0 ? moment : null;
+  if (created !== undefined && time === null) attributes.set("created", created);
+  const keywords = mapKeywords((name) => groups.get(name) ?? "");
+  const isTimeUnread = created !== undefined && time === null;
+  const event = { ...keywords, text, tags: splitTags(tags), geo: null, severity: null, time, isTimeUnread, attributes };
+  return [{ ...event, ...(data !== undefined && { data }), unchecked: { value, geo } }];
 }
 
-/** Converts a line to the JSON of its event. `metadata`: what is known besides the line's text. */
-export type WriteEvent = (line: string, metadata?: LineContent) => string;
+/** Converts a line to the JSON of its events, nearly always one. */
+export type WriteEvents = (line: string, metadata?: LineMetadata) => readonly string[];
 
-export function eventWriter(
-  read: ReadLine | null,
-  options: EventOptions,
-  onUnparsedTime: (time: string) => void,
-): WriteEvent {
+/** What is called for a line that should have a time and has none. */
+export type LineTimes = {
+  /** @param text what could not be read, if there is anything */
+  readonly onUntimed: (text: string | null) => void;
+};
+
+export function eventWriter(read: ReadLine | null, options: EventOptions, { onUntimed }: LineTimes): WriteEvents {
   const fixed: Record<string, unknown> = {};
   for (const name of ["tags", "source", "user"] as const) {
     const value = options[name];
     if (value !== undefined && value !== "") fixed[name] = value;
   }
   const begin = `${JSON.stringify(fixed).slice(0, -1)}${Object.keys(fixed).length === 0 ? "" : ","}"text":`;
+  const limits = { ...DEFAULT_LIMITS, text: options.cut === 0 ? Infinity : options.cut, data: options.data };
+  // The service decides by its own clock whether a time is ahead.
+  const fitting = { limits, read_ms: Infinity, tags: splitTags(options.tags ?? "") };
   return (line, metadata) => {
     const isShort = options.cut === 0 || line.length <= options.cut;
     // The common case: plain text.
-    if (read === null && metadata === undefined && isShort) return `${begin}${JSON.stringify(line)}}`;
-    return eventOf(
-      line,
-      fixed,
-      { content: read?.(line) ?? NO_CONTENT, metadata: metadata ?? NO_CONTENT },
-      options,
-      onUnparsedTime,
-    );
+    if (read === null && metadata === undefined && isShort) return [`${begin}${JSON.stringify(line)}}`];
+    const events: readonly LineEvent[] = read?.(line) ?? [eventOfText(line)];
+    return events.map((read) => {
+      const event = withMetadata(read, options, metadata);
+      if (event.time === null && (event.isTimeUnread === true || isTimeExpected(options)))
+        onUntimed(unreadTimeAmong(event.attributes) || null);
+      // The fields that a pattern finds do not hold all of a line.
+      const data = options.pattern === undefined || event.data !== undefined ? undefined : line;
+      return encode(event, fitting, data);
+    });
   };
 }
 
-function eventOf(
-  line: string,
-  fixed: Readonly<Record<string, unknown>>,
-  { content, metadata }: { readonly content: LineContent; readonly metadata: LineContent },
-  options: EventOptions,
-  onUnparsedTime: (time: string) => void,
-): string {
-  const event: Record<string, unknown> = { ...metadata.fields, ...fixed };
-  delete event["created"];
-  const { created = metadata.fields.created, text = line, ...rest } = content.fields;
-  Object.assign(event, rest);
-  let unread: object = {};
-  if (created !== undefined) {
-    const moment_ms = readTime(created, Date.now(), options.dates ?? null);
-    // A time before 1970 is no time of a log.
-    if (moment_ms !== null && moment_ms >= 0) event["created"] = moment_ms;
-    else {
-      unread = { created };
-      onUnparsedTime(created);
-    }
-  }
-  event["text"] = options.cut > 0 ? firstCharacters(text, options.cut) : text;
-  const { attributes: all, faults } = flatten({ ...unread, ...metadata.others, ...content.others });
-  const { attributes, isWhole } = fitting(all);
-  const isCut = event["text"] !== text || faults.length > 0 || !isWhole;
-  if (isCut && !("data" in event)) event["data"] = firstCharacters(line, options.data);
-  if (isCut) event["tags"] = withCutTag(event["tags"] ?? "");
-  const json = JSON.stringify(event);
-  return attributes.size === 0 ? json : `${json.slice(0, -1)},"attributes":${encodeAttributes(attributes)}}`;
+/** Returns whether each line should have a time. */
+function isTimeExpected({ json = false, pattern = "" }: EventOptions): boolean {
+  return json || pattern.includes("(?<created>");
 }
 
-/** Returns the tags of an event with the one that marks it as cut, if there is room for it. */
-function withCutTag(given: unknown): unknown {
-  const tags = [[given].flat().join(" "), CUT_TAG].join(" ").trim();
-  return firstCharacters(tags, DEFAULT_LIMITS.tags) === tags ? tags : given;
+function withMetadata(event: LineEvent, options: EventOptions, metadata?: LineMetadata): LineEvent {
+  const { source: given = "", user = "" } = options;
+  const source = given || metadata?.source || "";
+  const isKnown = event.source !== "" && event.sourceKind === undefined;
+  const attributes: MutableAttributes = new Map(event.attributes);
+  const ofMetadata: MutableAttributes = new Map();
+  flattenInto(ofMetadata, metadata?.attributes ?? {});
+  for (const [name, value] of ofMetadata) put(attributes, name, value);
+  return {
+    ...event,
+    severity: event.severity ?? metadata?.severity ?? null,
+    source: isKnown ? event.source : source || event.source,
+    user: event.user || user,
+    time: event.time ?? timeOfMetadata(metadata),
+    attributes,
+  };
 }
 
-/** Returns the attributes that fit the limits, in order, with long values cut. */
-function fitting(given: Attributes): { attributes: Attributes; isWhole: boolean } {
-  const { attributes: most, attributeName, attributeValue, attributesBytes } = DEFAULT_LIMITS;
-  const attributes = new Map<string, AttributeValue | readonly AttributeValue[]>();
-  let isWhole = true;
-  let left_bytes = attributesBytes;
-  for (const [name, value] of given) {
-    const cut = Array.isArray(value)
-      ? value.map((one: AttributeValue) => cutValue(one, attributeValue))
-      : cutValue(value as AttributeValue, attributeValue);
-    const size_bytes = [name, cut].flat().reduce<number>((sum, one) => sum + 1 + Buffer.byteLength(String(one)), 0);
-    const isNamed = name !== "" && firstCharacters(name, attributeName) === name;
-    const fits = isNamed && attributes.size < most && size_bytes <= left_bytes;
-    if (fits) attributes.set(name, cut);
-    if (fits) left_bytes -= size_bytes;
-    isWhole &&= fits && String(cut) === String(value);
-  }
-  return { attributes, isWhole };
+function timeOfMetadata({ created = null }: Partial<LineMetadata> = {}): ProducerTime | null {
+  return created === null ? null : { ms: created, ns: 0 };
 }
 
-function cutValue(value: AttributeValue, length: number): AttributeValue {
-  return typeof value === "string" ? firstCharacters(value, length) : value;
+/**
+ * Returns an event as JSON, cut to the limits like an event that was posted to `/lines`.
+ * @param data replaces the data of an event of which something is cut
+ */
+function encode(event: LineEvent, fitting: LineOptions, data: string | undefined): string {
+  const fitted = fittedLine(event, fitting);
+  if (fitted.cut && data !== undefined) return encode({ ...event, data }, fitting, undefined);
+  const { created, fields } = fitted.line;
+  const unchecked = JSON.stringify(event.unchecked ?? {}).slice(1, -1);
+  return `{${created === null ? "" : `"created":${created},`}${unchecked === "" ? "" : `${unchecked},`}${fields}`;
 }

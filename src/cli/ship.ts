@@ -9,10 +9,10 @@ import { type ShipCounts, showProgress } from "./progress.ts";
 import { createSender } from "./request.ts";
 import { eventWriter, lineReader } from "./ship-events.ts";
 import type { EventOptions, ReadLine } from "./ship-events.ts";
+import { timeReadingOf } from "./ship-times.ts";
 import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
 import { type Position, ShipState, stateFolder } from "./ship/state.ts";
 import { printable } from "./terminal.ts";
-import { isAmbiguousDate } from "./times.ts";
 
 export type ShipOptions = EventOptions &
   SourceOptions & {
@@ -60,7 +60,8 @@ export async function ship(
   const url = new URL(
     `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/events`,
   );
-  const reader = lineReader(options);
+  const reading = timeReadingOf(options);
+  const reader = lineReader(options, reading);
   using state = ShipState.open(folderOf(files, options, url), url.href);
   const counts: ShipCounts = { posted: 0, failed: 0, kept: 0, retried: 0, unread: 0, isUnmatched: false };
   const sender = createSender(options.inFlight);
@@ -80,21 +81,13 @@ export async function ship(
       `loggia: ${found === 1 ? "1 file resumes" : `${found} files resume`} where an earlier run stopped; ` +
         "--state none reads from the start",
     );
-  let unparsedTimes = 0;
-  const onUnparsedTime = (time: string): void => {
-    unparsedTimes += 1;
-    if (unparsedTimes === 1)
-      progress.note(
-        `loggia: cannot parse the time ${printable(time.slice(0, 80))}: such lines get the time of their post` +
-          (isAmbiguousDate(time) ? "; --dates says whether the day or the month is first" : ""),
-      );
-  };
+  const untimed = countUntimed(progress.note);
   /** Also stops the reader when the service refuses a batch: a followed file may stay silent. */
   const stop = new AbortController();
   const stopped = AbortSignal.any([signal, stop.signal]);
   const matches = reader === null ? null : createMatches(reader, counts, progress.note);
-  const write = eventWriter(matches?.read ?? null, options, onUnparsedTime);
-  const reading = { state, stdin: terminal.stdin, signal: stopped, write, unreadable, resumed };
+  const write = eventWriter(matches?.read ?? null, options, { onUntimed: untimed.add });
+  const source = { state, stdin: terminal.stdin, signal: stopped, write, unreadable, resumed };
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
   const posting = { sender, url, options, counts, fail, outage, signal: stopped, interrupted: signal };
   const deliveries = new Deliveries({ state, posting, stop, note: progress.note });
@@ -104,7 +97,7 @@ export async function ship(
       if (stopped.aborted) break;
       await deliveries.add(await readBatchItems(batch), () => batch);
     }
-    const pieces = stopped.aborted ? [] : intoBatches(readPieces(files, options, reading), sizeOf, bounds, countOf);
+    const pieces = stopped.aborted ? [] : intoBatches(readPieces(files, options, source), sizeOf, bounds, countOf);
     for await (const batch of pieces) {
       await deliveries.untilFewerThan(options.inFlight);
       if (stop.signal.aborted) break;
@@ -125,7 +118,7 @@ export async function ship(
       const lines = expired === 1 ? "1 line is" : `${expired} lines are`;
       progress.note(`loggia: ${lines} older than the log keeps events, and not stored; its retention can be changed`);
     }
-    if (unparsedTimes > 1) progress.note(`loggia: ${unparsedTimes} lines have a time that cannot be parsed`);
+    if (!counts.isUnmatched) untimed.end();
     progress.close();
     sender.close();
   }
@@ -176,6 +169,28 @@ function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>
     end: () => {
       counts.isUnmatched = lines > 0 && matched === 0;
       if (counts.isUnmatched && lines !== UNMATCHED_LINES) report();
+    },
+  };
+}
+
+/** Counts lines without a time in a known form, and reports the first and, in the end, how many there are. */
+function countUntimed(note: Note) {
+  let lines = 0;
+  let isShown = false;
+  return {
+    add: (text: string | null): void => {
+      lines += 1;
+      if (text === null || isShown) return;
+      isShown = true;
+      note(
+        `loggia: ${printable(text.slice(0, 80))} is no time in a known form; --time-format says how times are ` +
+          "written, --tz which zone they are of",
+      );
+    },
+    end: (): void => {
+      if (lines === 0) return;
+      const have = lines === 1 ? "1 line has" : `${lines} lines have`;
+      note(`loggia: ${have} no time in a known form; the time of their post counts`);
     },
   };
 }

@@ -10,7 +10,8 @@ import { createLog, secretSettings } from "../log.ts";
 import { type Loggia, startLoggia } from "../main.ts";
 import { readSettings, type Settings } from "../settings.ts";
 import type { StartOptions } from "../start/options.ts";
-import { describe, describeFirst } from "./describe.ts";
+import { describe } from "./describe.ts";
+import { showSecrets } from "./first-secrets.ts";
 import { printableLines } from "./terminal.ts";
 
 /** Longer than the roles' own shutdown limits, so that they time out first and log it. */
@@ -76,9 +77,11 @@ async function run(settings: Settings, log: Logger, options: StartOptions): Prom
     log.info({ ...about, reason }, "Stopped");
   });
   const given = { password: settings.admin !== null, apiKey: (settings.log?.apiKey ?? null) !== null };
+  const isTerminal = process.stdout.isTTY;
   loggia = await startLoggia(settings, log, {
     ...options,
-    show: (first, { isResumed }) => print(describeFirst(first, given, isResumed)),
+    show: async (first, { isResumed }) =>
+      print(await showSecrets(first, { given, isResumed, isTerminal, folder: settings.data })),
   });
   loggia.done.catch((error: unknown) => {
     failure = "a role failed";
@@ -88,7 +91,7 @@ async function run(settings: Settings, log: Logger, options: StartOptions): Prom
   });
   const { api, post, listeners, monitoring } = loggia;
   log.info({ ...about, api, post, listeners, ops: monitoring }, "Started");
-  console.log(describe({ ...loggia, given }));
+  console.log(describe({ ...loggia, given: isTerminal ? given : { password: true, apiKey: true } }));
   // By default it is only written at exit, which may be abrupt.
   flushCompileCache();
 }

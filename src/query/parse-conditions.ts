@@ -2,7 +2,8 @@ import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { canonical } from "./fields.ts";
 import type { Token } from "./lexer.ts";
 import { isField, readList, readLiteral, readName, readNumber, readString } from "./parse-values.ts";
-import { acceptSymbol, acceptWord, expectSymbol, isSymbol, isWord, peek, unexpected } from "./token-cursor.ts";
+import { acceptSymbol, acceptWord, expectSymbol, isNext, isSymbol, isWord, peek, unexpected } from "./token-cursor.ts";
+import { unexpectedWord } from "./token-cursor.ts";
 import type { TokenCursor } from "./token-cursor.ts";
 import type { CompareOp, Expression, FieldTest, Logic, Name, NumberLiteral } from "./syntax.ts";
 
@@ -31,7 +32,7 @@ function readConjunction<Test>(cursor: TokenCursor, readTest: (cursor: TokenCurs
 /** `negation = "NOT" negation | "(" condition ")" | comparison` */
 function readNegation<Test>(cursor: TokenCursor, readTest: (cursor: TokenCursor) => Logic<Test>): Logic<Test> {
   const token = peek(cursor);
-  const nests = isWord(token, "NOT") || isSymbol(token, "(");
+  const nests = isNext(cursor, "NOT") || isSymbol(token, "(");
   if (!nests) return readTest(cursor);
   if (cursor.depth === NESTING_LIMIT) {
     throw queryFault(cursor.text, token.span, `conditions nest more than ${NESTING_LIMIT} deep`);
@@ -41,8 +42,7 @@ function readNegation<Test>(cursor: TokenCursor, readTest: (cursor: TokenCursor)
   const inner: Logic<Test> = isWord(token, "NOT")
     ? { kind: "not", part: readNegation(cursor, readTest) }
     : readLogic(cursor, readTest);
-  if (isSymbol(token, "(") && !acceptSymbol(cursor, ")"))
-    throw unexpected(cursor, 'AND, OR or ")"', didYouMean(peek(cursor).text, ["AND", "OR"]));
+  if (isSymbol(token, "(") && !acceptSymbol(cursor, ")")) throw unexpectedWord(cursor, 'AND, OR or ")"', ["AND", "OR"]);
   cursor.depth -= 1;
   return inner;
 }
@@ -58,6 +58,7 @@ function readComparison(cursor: TokenCursor): Expression {
     throw unexpected(cursor, expected, slip);
   }
   const field = readName(cursor, expected);
+  if (cursor.expected !== null) cursor.expected.field = field;
   const op = compareOp(peek(cursor));
   if (op !== null) {
     cursor.at += 1;
@@ -112,8 +113,7 @@ function readNumbers(cursor: TokenCursor, count: number): NumberLiteral[] {
 export function readNullity<Test extends { readonly kind: "null" }>(cursor: TokenCursor, test: Test): Logic<Test> {
   const negated = acceptWord(cursor, "NOT");
   if (!acceptWord(cursor, "NULL")) {
-    const hint = didYouMean(peek(cursor).text, negated ? ["NULL"] : ["NULL", "NOT"]);
-    throw unexpected(cursor, negated ? "NULL" : "NULL or NOT NULL", hint);
+    throw unexpectedWord(cursor, negated ? "NULL" : "NULL or NOT NULL", negated ? ["NULL"] : ["NULL", "NOT"]);
   }
   return negated ? { kind: "not", part: test } : test;
 }

@@ -2,10 +2,10 @@ import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { canonical } from "./fields.ts";
 import { NUMBER_AGGREGATES } from "./plan.ts";
 import { compareOp, readCondition, readLogic, readNullity } from "./parse-conditions.ts";
-import { readCount, readList, readName, readNumber, readStep, readWhen, whenBase } from "./parse-values.ts";
+import { MOMENTS, readCount, readList, readName, readNumber, readStep, readWhen, whenBase } from "./parse-values.ts";
 import { acceptSymbol, acceptWord, expectSymbol, expectWord, isSymbol, isWord, lastEnd, peek } from "./token-cursor.ts";
-import { take, unexpected } from "./token-cursor.ts";
-import type { TokenCursor } from "./token-cursor.ts";
+import { noteWords, take, unexpected } from "./token-cursor.ts";
+import type { Phrase, TokenCursor } from "./token-cursor.ts";
 import { PERIOD_UNITS } from "./syntax.ts";
 import type { Column, Compare, Fill, HavingTest, Key, Logic, Name, NumberLiteral, Sort, Term } from "./syntax.ts";
 
@@ -135,9 +135,8 @@ function readAs(cursor: TokenCursor): Name {
 export function readSort(cursor: TokenCursor): Sort {
   expectWord(cursor, "SORT");
   const key = readTerm(cursor, "the field to sort by");
-  if (acceptWord(cursor, "DESC")) return { key, direction: "desc" };
-  acceptWord(cursor, "ASC");
-  return { key, direction: "asc" };
+  if (acceptWord(cursor, "ASC")) return { key, direction: "asc" };
+  return { key, direction: acceptWord(cursor, "DESC") ? "desc" : "asc" };
 }
 
 /**
@@ -146,7 +145,7 @@ export function readSort(cursor: TokenCursor): Sort {
  * `numeric = ( numbers | "MEDIAN" | percentile ) [ "(" field ")" ]`,
  * `rate = "RATE" "(" step ")"`
  */
-export function readTerm(cursor: TokenCursor, expected: string): Term {
+export function readTerm(cursor: TokenCursor, expected: Phrase): Term {
   const first = cursor.at;
   const name = readFunction(cursor, expected);
   if (!acceptSymbol(cursor, "(")) return { kind: "name", name };
@@ -191,7 +190,7 @@ export function readTerm(cursor: TokenCursor, expected: string): Term {
 /**
  * `percentile = "P" number`, greater than 0 and less than 100. The lexer splits off its fraction.
  */
-function readFunction(cursor: TokenCursor, expected: string): Name {
+function readFunction(cursor: TokenCursor, expected: Phrase): Name {
   const name = readName(cursor, expected);
   const fraction = peek(cursor);
   const follows = fraction.kind === "number" && fraction.text.startsWith(".") && fraction.span.start === name.span.end;
@@ -219,7 +218,9 @@ function readHavingTest(cursor: TokenCursor): Logic<HavingTest> {
   if (op !== null) {
     cursor.at += 1;
     const token = peek(cursor);
-    if (token.kind === "string" && !(of.kind === "call" && canonical(of.of.text) === "created")) {
+    const isMoment = of.kind === "call" && canonical(of.of.text) === "created";
+    if (isMoment) noteWords(cursor, MOMENTS);
+    if (token.kind === "string" && !isMoment) {
       throw unexpected(cursor, "a number", "HAVING compares aggregates; texts are compared in WHERE.");
     }
     return { kind: "compare", of, op, value: whenBase(token) === null ? readNumber(cursor) : readWhen(cursor) };

@@ -3,8 +3,9 @@ import { didYouMean, oneOf, queryFault } from "./fault.ts";
 import { EVENTS, USERS, canonical } from "./fields.ts";
 import type { Token } from "./lexer.ts";
 import { isAttribute } from "./plan.ts";
-import { acceptSymbol, expectSymbol, isSymbol, isWord, lastEnd, peek, take, unexpected } from "./token-cursor.ts";
-import type { TokenCursor } from "./token-cursor.ts";
+import { acceptSymbol, expectSymbol, isSymbol, isWord, lastEnd, noteWords, peek, take } from "./token-cursor.ts";
+import { unexpected, unexpectedPhrase, unexpectedWord } from "./token-cursor.ts";
+import type { Phrase, TokenCursor } from "./token-cursor.ts";
 import { UNITS } from "./syntax.ts";
 import type { Count, Literal, Name, NumberLiteral, Step, StringLiteral, Unit, When } from "./syntax.ts";
 
@@ -39,11 +40,13 @@ export const KEYWORDS: ReadonlySet<string> = new Set([
   "NULL",
 ]);
 
+export const MOMENTS = ["TODAY", "NOW"];
+
 /** `field = name | "@" attribute` */
-export function readName(cursor: TokenCursor, expected: string): Name {
+export function readName(cursor: TokenCursor, expected: Phrase): Name {
   const token = peek(cursor);
   const isName = token.kind === "word" && !KEYWORDS.has(token.text.toUpperCase());
-  if (!isName && token.kind !== "attribute") throw unexpected(cursor, expected);
+  if (!isName && token.kind !== "attribute") throw unexpectedPhrase(cursor, expected);
   cursor.at += 1;
   return { text: token.value, span: token.span };
 }
@@ -65,9 +68,11 @@ export function readLiteral(cursor: TokenCursor, field: Name): Literal {
   if (isAttribute(field.text) && (isWord(token, "TRUE") || isWord(token, "FALSE"))) return readTruth(cursor);
   if (whenBase(token) !== null) return readWhen(cursor);
   const quoted = token.kind === "word" ? `Put strings in quotes: '${shorten(token.text)}'.` : null;
-  if (isWord(token, "NULL")) throw unexpected(cursor, "a string, a number or a date", "Write IS NULL or IS NOT NULL.");
-  const moment = holdsDate(field) ? didYouMean(token.text, ["TODAY", "NOW"]) : null;
-  throw unexpected(cursor, "a string, a number or a date", moment ?? quoted);
+  const moments = holdsDate(field) ? MOMENTS : [];
+  noteWords(cursor, moments);
+  const isNull = isWord(token, "NULL");
+  const hint = isNull ? "Write IS NULL or IS NOT NULL." : (didYouMean(token.text, moments) ?? quoted);
+  throw unexpectedPhrase(cursor, "a string, a number or a date", hint);
 }
 
 function holdsDate(field: Name): boolean {
@@ -106,7 +111,7 @@ export function readString(cursor: TokenCursor): StringLiteral {
 export function readWhen(cursor: TokenCursor): When {
   const token = peek(cursor);
   const base = whenBase(token);
-  if (base === null) throw unexpected(cursor, "TODAY, NOW or a date", didYouMean(token.text, ["TODAY", "NOW"]));
+  if (base === null) throw unexpectedWord(cursor, "TODAY, NOW or a date", MOMENTS);
   cursor.at += 1;
   const steps: Step[] = [];
   while (isSymbol(peek(cursor), "+") || isSymbol(peek(cursor), "-")) {
@@ -127,7 +132,7 @@ export function whenBase(token: Token): When["base"] | null {
 export function readStep(cursor: TokenCursor, least: 0 | 1): Step {
   const token = peek(cursor);
   const unit: Unit | undefined = UNITS.find((name) => isWord(token, name));
-  if (unit === undefined) throw unexpected(cursor, oneOf(UNITS), didYouMean(token.text, UNITS));
+  if (unit === undefined) throw unexpectedWord(cursor, oneOf(UNITS), UNITS);
   cursor.at += 1;
   expectSymbol(cursor, "(");
   const { value } = readCount(cursor, least, STEP_LIMIT);

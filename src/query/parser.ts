@@ -4,8 +4,9 @@ import { tokenize } from "./lexer.ts";
 import { readCondition } from "./parse-conditions.ts";
 import { readColumns, readCompare, readFill, readGroupBy, readHaving, readSort } from "./parse-groups.ts";
 import { CLAUSES, isField, readCount, readName, readWhen } from "./parse-values.ts";
-import { acceptSymbol, expectSymbol, expectWord, isSymbol, isWord, peek, unexpected } from "./token-cursor.ts";
-import type { TokenCursor } from "./token-cursor.ts";
+import { acceptSymbol, expectSymbol, expectWord, isNext, isSymbol, isWord, noteWords, peek } from "./token-cursor.ts";
+import { unexpected, unexpectedPhrase, unexpectedWord } from "./token-cursor.ts";
+import type { Expected, TokenCursor } from "./token-cursor.ts";
 import type { Clauses, Count, Expression, Name, Occurs, Query } from "./syntax.ts";
 
 const TAKE_LIMIT = 500;
@@ -19,12 +20,15 @@ const CLASS_KEY = /^[a-z0-9][a-z0-9-]{0,62}$/i;
  *
  * @throws LoggiaError `bad_query`
  */
-export function parseQuery(text: string, { takeLimit = TAKE_LIMIT }: ParserOptions = {}): Query {
-  return readQuery({ text, tokens: tokenize(text), at: 0, depth: 0, takeLimit });
+export function parseQuery(text: string, { takeLimit = TAKE_LIMIT, expected }: ParserOptions = {}): Query {
+  return readQuery({ text, tokens: tokenize(text), at: 0, depth: 0, takeLimit, expected: expected ?? null });
 }
 
-/** `takeLimit`: largest value of TAKE; 500 by default. */
-export type ParserOptions = { readonly takeLimit?: number };
+/**
+ * `takeLimit`: largest value of TAKE; 500 by default. `expected` is filled with what could follow
+ * the text.
+ */
+export type ParserOptions = { readonly takeLimit?: number; readonly expected?: Expected };
 
 /** `query = "GET" table clause*` */
 function readQuery(cursor: TokenCursor): Query {
@@ -32,6 +36,7 @@ function readQuery(cursor: TokenCursor): Query {
   const { table, key } = readTable(cursor);
   const clauses = { ...NO_CLAUSES };
   while (peek(cursor).kind !== "end") readClause(cursor, clauses);
+  if (cursor.expected !== null) noteWords(cursor, openClauses(clauses));
   return { table, class: key, clauses };
 }
 
@@ -39,11 +44,12 @@ function readQuery(cursor: TokenCursor): Query {
 function readTable(cursor: TokenCursor): { table: Query["table"]; key: Name | null } {
   const token = peek(cursor);
   const name = TABLES.find((table) => isWord(token, table));
-  if (name === undefined) throw unexpected(cursor, "events or users", didYouMean(token.text, TABLES));
+  if (name === undefined) throw unexpectedWord(cursor, "events or users", TABLES);
   cursor.at += 1;
   const table = { name, span: token.span };
   const next = peek(cursor);
-  if (isSymbol(next, ".")) throw unexpected(cursor, "the key of a class right after the dot", null, cursor.at + 1);
+  if (isSymbol(next, "."))
+    throw unexpectedPhrase(cursor, "the key of a class right after the dot", null, cursor.at + 1);
   if (next.kind !== "class") return { table, key: null };
   if (!CLASS_KEY.test(next.value)) {
     const what = `"${shorten(next.value)}" is not a valid class key`;
@@ -85,7 +91,7 @@ function readClause(cursor: TokenCursor, clauses: MutableClauses): void {
   else if (isWord(start, "FILL")) once(cursor, clauses, "fill", readFill);
   else if (
     isWord(start, "OCCURS") ||
-    ((start.kind === "word" || start.kind === "attribute") && isWord(peek(cursor, 1), "OCCURS"))
+    ((start.kind === "word" || start.kind === "attribute") && isNext(cursor, "OCCURS", 1))
   ) {
     once(cursor, clauses, "occurs", readOccurs);
   } else throw unexpectedClause(cursor, clauses);
@@ -108,13 +114,16 @@ function unexpectedClause(cursor: TokenCursor, clauses: Clauses): Error {
   const start = peek(cursor);
   const slip = isField(start) ? didYouMean(peek(cursor, 1).text, ["OCCURS"]) : null;
   if (slip !== null) throw unexpected(cursor, "OCCURS", slip, cursor.at + 1);
-  const open = CLAUSES.filter((name) => clauses[clauseKey(name)] === null);
   const previous = cursor.tokens[cursor.at - 1]!;
   const joins = clauses.where !== null && previous.kind !== "class" ? ["AND", "OR"] : [];
   const directions = lacksDirection(cursor) ? ["ASC", "DESC"] : [];
   const hint = didYouMean(start.text, [...directions, ...CLAUSES, "AND", "OR"]);
-  const expected = [...directions, ...joins, ...open];
+  const expected = [...directions, ...joins, ...openClauses(clauses)];
   return unexpected(cursor, expected.length === 0 ? "the end of the query" : oneOf(expected), hint);
+}
+
+function openClauses(clauses: Clauses): string[] {
+  return CLAUSES.filter((name) => clauses[clauseKey(name)] === null);
 }
 
 /** Returns whether the last tokens are a SORT without a direction. */

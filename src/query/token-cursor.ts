@@ -1,6 +1,7 @@
 import { shorten } from "../events/quote.ts";
 import { attributeNote, didYouMean, queryFault } from "./fault.ts";
 import type { Token } from "./lexer.ts";
+import type { Name } from "./syntax.ts";
 
 /** A parsing position in the tokens of a text, and the nesting depth of the current condition. */
 export type TokenCursor = {
@@ -8,9 +9,32 @@ export type TokenCursor = {
   readonly tokens: readonly Token[];
   /** Largest value of TAKE. */
   readonly takeLimit: number;
+  /** Records what could follow the text, if a caller asks for it. */
+  readonly expected: Expected | null;
   at: number;
   depth: number;
 };
+
+/** What the parser looked for at the end of a text. */
+export type Expected = {
+  readonly words: Set<string>;
+  phrase: Phrase | null;
+  /** The field of the last comparison. */
+  field: Name | null;
+};
+
+/** Names and values that rules read, as messages call them. */
+export type Phrase =
+  | "a field"
+  | 'a field, NOT or "("'
+  | 'an aggregate, NOT or "("'
+  | "the name of a column"
+  | "a name after AS"
+  | "the field to sort by"
+  | "DAY, HOUR or the field to group by"
+  | "value or an attribute such as @duration"
+  | "a string, a number or a date"
+  | "the key of a class right after the dot";
 
 export function peek(cursor: TokenCursor, ahead = 0): Token {
   return cursor.tokens[Math.min(cursor.at + ahead, cursor.tokens.length - 1)]!;
@@ -34,8 +58,19 @@ export function isSymbol(token: Token, symbol: string): boolean {
   return token.kind === "symbol" && token.text === symbol;
 }
 
+/** Returns whether a word is next. At the end of the text, it is recorded as expected. */
+export function isNext(cursor: TokenCursor, word: string, ahead = 0): boolean {
+  if (cursor.at + ahead >= cursor.tokens.length - 1) cursor.expected?.words.add(word);
+  return isWord(peek(cursor, ahead), word);
+}
+
+/** Records words as expected at the end of the text. */
+export function noteWords(cursor: TokenCursor, words: readonly string[]): void {
+  for (const word of words) isNext(cursor, word);
+}
+
 export function acceptWord(cursor: TokenCursor, word: string): boolean {
-  if (!isWord(peek(cursor), word)) return false;
+  if (!isNext(cursor, word)) return false;
   cursor.at += 1;
   return true;
 }
@@ -47,7 +82,7 @@ export function acceptSymbol(cursor: TokenCursor, symbol: string): boolean {
 }
 
 export function expectWord(cursor: TokenCursor, word: string, expected = word): void {
-  if (!acceptWord(cursor, word)) throw unexpected(cursor, expected, didYouMean(peek(cursor).text, [word]));
+  if (!acceptWord(cursor, word)) throw unexpectedWord(cursor, expected, [word]);
 }
 
 export function expectSymbol(cursor: TokenCursor, symbol: string): void {
@@ -59,6 +94,17 @@ export function unexpected(cursor: TokenCursor, expected: string, hint: string |
   if (token.fault !== null) return token.fault;
   const found = `expected ${expected}, found ${describe(token)}`;
   return queryFault(cursor.text, token.span, found, hint ?? dottedName(cursor, at));
+}
+
+/** @param words of which one may be misspelt */
+export function unexpectedWord(cursor: TokenCursor, expected: string, words: readonly string[]): Error {
+  noteWords(cursor, words);
+  return unexpected(cursor, expected, didYouMean(peek(cursor).text, words));
+}
+
+export function unexpectedPhrase(cursor: TokenCursor, phrase: Phrase, hint?: string | null, at = cursor.at): Error {
+  if (cursor.expected !== null && at === cursor.tokens.length - 1) cursor.expected.phrase = phrase;
+  return unexpected(cursor, phrase, hint, at);
 }
 
 /**

@@ -1,5 +1,7 @@
 import test from "ava";
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
 import { killAfterExit } from "../../infra/engines/guard.ts";
 import { environmentOf } from "../support/service.ts";
@@ -23,9 +25,10 @@ function start(environment: Record<string, string>, preload: readonly string[] =
   return { child, ended, out: () => out };
 }
 
-/** Returns the last secrets in the outputs of all starts in a folder. */
-function secretsIn(outputs: readonly string[]): { password: string | undefined; apiKey: string | undefined } {
-  const last = (pattern: RegExp) => [...outputs.join("").matchAll(pattern)].at(-1)?.[1];
+/** Returns the last secrets of all first starts in a folder. */
+function secretsIn(folder: string): { password: string | undefined; apiKey: string | undefined } {
+  const shown = readFileSync(join(folder, "first-start.txt"), "utf8");
+  const last = (pattern: RegExp) => [...shown.matchAll(pattern)].at(-1)?.[1];
   return { password: last(/^ {2}password {2}(\S+)$/gm), apiKey: last(/^ {2}API key {3}(\S+)$/gm) };
 }
 
@@ -33,7 +36,8 @@ test("after kill -9 at any moment of the first start, a password and a key that 
   let wasWhole = false;
   for (let moment = 1; !wasWhole; moment += 1) {
     t.true(moment < MOST_MOMENTS);
-    const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...environment } = environmentOf("embedded", temporaryFolder(t));
+    const folder = temporaryFolder(t);
+    const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...environment } = environmentOf("embedded", folder);
     const first = start({ ...environment, KILL_AT: String(moment) }, ["--import", KILL_AT]);
     const killed = await Promise.race([
       first.ended,
@@ -45,7 +49,7 @@ test("after kill -9 at any moment of the first start, a password and a key that 
     const second = start(environment);
     const api = await until(() => /^API +(\S+)$/m.exec(second.out())?.[1], { what: "the second start" });
     const post = await until(() => /^posting +(\S+)$/m.exec(second.out())?.[1], { what: "the posting address" });
-    const { password, apiKey } = secretsIn([first.out(), second.out()]);
+    const { password, apiKey } = secretsIn(folder);
     const headers = { Authorization: `Basic ${Buffer.from(`admin@localhost:${password}`).toString("base64")}` };
     t.is((await fetch(`${api}/logs`, { headers })).status, 200, `password, killed at moment ${moment}`);
     const body = new URLSearchParams({ apikey: apiKey ?? "", text: "hello" });

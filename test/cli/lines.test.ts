@@ -17,7 +17,8 @@ const SPLITS: readonly [string, string[], string[]][] = [
   ["a line across chunks", ["he", "ll", "o\nx"], ["hello", "x"]],
   ["carriage returns", ["a\r\nb\r\n"], ["a", "b"]],
   ["a character across chunks", ["\xc3", "\xa4\n"], ["ä"]],
-  ["bytes that are not UTF-8", ["\xff\n"], ["\ufffd"]],
+  ["Latin-1", ["caf\xe9 ouvert\n"], ["café ouvert"]],
+  ["bytes that are not UTF-8 beside some that are", ["\xc3\xa4\xe9 b\n"], ["ä\ufffd b"]],
   ["a byte order mark at the start", ["\xef\xbb", "\xbfa\n\xef\xbb\xbfb\n"], ["a", "\ufeffb"]],
   ["empty lines", ["\n\na\n"], ["", "", "a"]],
 ];

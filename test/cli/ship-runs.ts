@@ -18,6 +18,8 @@ type Input = {
   readonly input?: string | Buffer;
   readonly stopWhen?: () => Promise<unknown>;
   readonly keepsNotes?: boolean;
+  /** Zone of the machine that ships. */
+  readonly machineZone?: string;
   /** Interrupts the command once it has written this to standard error. */
   readonly stopOn?: string;
 };
@@ -30,9 +32,14 @@ const STATE = temporaryFolder({ teardown: (remove) => test.after.always(remove) 
 
 export function run(
   words: readonly string[],
-  { input, stopWhen, stopOn, keepsNotes = false }: Input = {},
+  { input, stopWhen, stopOn, keepsNotes = false, machineZone }: Input = {},
 ): Promise<Run> {
-  const env = { ...process.env, LOGGIA_KEY: KEY, XDG_STATE_HOME: mkdtempSync(join(STATE, "run-")) };
+  const env = {
+    ...process.env,
+    LOGGIA_KEY: KEY,
+    XDG_STATE_HOME: mkdtempSync(join(STATE, "run-")),
+    ...(machineZone !== undefined && { TZ: machineZone }),
+  };
   const child = spawn(process.execPath, [LOGGIA, ...words], { env });
   let out = "";
   let err = "";

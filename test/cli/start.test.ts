@@ -79,8 +79,9 @@ test("helper threads have a lower priority than those that accept and commit pos
   t.is(seen.err, "");
 });
 
-test("generated secrets are shown at the first start, configured ones are not", async (t) => {
-  const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...nothing } = environmentOf("embedded", temporaryFolder(t));
+test("secrets that the first start generates go to a file of the user's own, configured ones nowhere", async (t) => {
+  const folder = temporaryFolder(t);
+  const { LOGGIA_ADMIN: _admin, LOGGIA_LOG: _log, ...nothing } = environmentOf("embedded", folder);
   const outputOf = async (environment: Record<string, string>) => {
     const { child, seen, ended } = start(environment);
     await until(() => seen.out.includes("posting"), { what: "the start" });
@@ -89,12 +90,20 @@ test("generated secrets are shown at the first start, configured ones are not", 
     return seen.out;
   };
   const drawn = await outputOf(nothing);
-  t.regex(drawn, /\n {2}password {2}[\w-]{16}\n[^]*\n {2}API key {3}[\w-]{20,}\n/);
+  const file = join(folder, "first-start.txt");
+  t.true(drawn.startsWith(`First start. Its secrets are in ${file}, which only this user can read; remove it`), drawn);
+  t.regex(drawn, /\n {2}password {2}in that file\n[^]*\n {2}API key {3}in that file\n/);
+  t.regex(drawn, /-d apikey=KEY [^]*-u admin@localhost:PASSWORD /);
+  t.is(statSync(file).mode & 0o777, 0o600);
+  const [, password, apiKey] =
+    /\n {2}password {2}([\w-]{16})\n[^]*\n {2}API key {3}([\w-]{20,})\n/.exec(readFileSync(file, "utf8")) ?? [];
+  t.truthy(apiKey);
+  t.false(drawn.includes(password!) || drawn.includes(apiKey!));
   t.regex(drawn, /within 10 minutes:\n {2}http:\/\/127\.0\.0\.1:\d+\/#\/\?ticket=[\w-]{43}\n/);
   t.notRegex(await outputOf(nothing), /ticket/, "once");
   const given = { LOGGIA_ADMIN: "ann@example.org:a secret of ours", LOGGIA_LOG: "shop:another-secret-of-ours" };
   const out = await outputOf({ ...nothing, LOGGIA_DATA: temporaryFolder(t), ...given });
-  t.notRegex(out, /secret|ticket/);
+  t.notRegex(out, /secret|ticket|in that file/);
   t.regex(out, /password {2}as given by LOGGIA_ADMIN\n[^]*API key {3}as given by LOGGIA_LOG\n/);
 });
 
@@ -115,7 +124,7 @@ test("a start that fails for its settings shows and creates nothing", async (t) 
   await until(() => seen.out.includes("posting"), { what: "the start" });
   child.kill("SIGINT");
   t.is(await ended, 0);
-  t.regex(seen.out, /^First start\. This is shown only once:\n {2}admin/);
+  t.regex(seen.out, /^First start\. Its secrets are in \S+, which [^\n]+:\n {2}admin/);
 });
 
 /** Returns the lines of a log, all of which are JSON. */

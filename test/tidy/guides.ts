@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import type { ExecutionContext } from "ava";
 import { pino } from "pino";
 
+import { GENERATED } from "../../infra/generate/files.ts";
 import type { startLoggia } from "../../src/main.ts";
 import type { readSettings } from "../../src/settings.ts";
 import { environmentOf, postTimesFor } from "../support/service.ts";
@@ -14,7 +15,8 @@ import { temporaryFolder } from "../support/temporary.ts";
 /** Carries out guides of CONTRIBUTING.md in a copy of the service. */
 
 const ROOT = new URL("../..", import.meta.url).pathname;
-const COPIED = ["src", "pipelines", "infra", "docs/conformance.md", "package.json", "tsconfig.json"];
+const DOCS = GENERATED.map(({ name }) => name).filter((name) => name.startsWith("docs/"));
+const COPIED = ["src", "pipelines", "infra", "package.json", "tsconfig.json", ...DOCS];
 const COPIED_TESTS = "test/reference/number-aggregates.ts";
 const run = promisify(execFile);
 

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-import type { LineContent } from "../json-lines.ts";
+import { readProducerTime } from "../../ingest/kit/times.ts";
+import type { LineMetadata } from "../ship-events.ts";
 import type { DockerLine } from "./framing.ts";
 
 /** Folder of Docker's json-file driver, unless `data-root` is set. */
@@ -13,7 +14,7 @@ type Container = { readonly source: string; readonly attributes: Readonly<Record
 const MAX_KEPT = 1_000;
 
 /** Creates a function that returns the container, stream and time of a line of Docker's. */
-export function createContainers(): (path: string, line: DockerLine | null) => Promise<LineContent> {
+export function createContainers(): (path: string, line: DockerLine | null) => Promise<LineMetadata> {
   const known = new Map<string, Container>();
   return async (path, line) => {
     const folder = dirname(path);
@@ -25,8 +26,10 @@ export function createContainers(): (path: string, line: DockerLine | null) => P
     }
     const { stream = "", time = "", attrs = {} } = line ?? {};
     return {
-      fields: { source: container.source, ...(time !== "" && { created: time }) },
-      others: { ...container.attributes, ...(stream !== "" && { stream }), ...attrs },
+      source: container.source,
+      created: readProducerTime(time)?.ms ?? null,
+      severity: null,
+      attributes: { ...container.attributes, ...(stream !== "" && { stream }), ...attrs },
     };
   };
 }

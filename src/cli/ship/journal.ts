@@ -1,14 +1,15 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 
-import { parseSeverity } from "../../ingest/kit/severity.ts";
-import type { LineContent } from "../json-lines.ts";
+import { messageText } from "../../ingest/kit/message-text.ts";
+import { severityOfSyslog } from "../../ingest/kit/severity.ts";
 import { CommandError } from "../request.ts";
+import type { LineMetadata } from "../ship-events.ts";
 import { PLAIN_LINES } from "./framing.ts";
 import type { Position, ShipState } from "./state.ts";
 import { readStreamRecords } from "./streams.ts";
 
-export type JournalEntry = { readonly text: string; readonly content: LineContent };
+export type JournalEntry = { readonly text: string; readonly metadata: LineMetadata };
 export type JournalPiece = { readonly entries: readonly JournalEntry[]; readonly position: Position | null };
 
 type Mark = { readonly cursor: string };
@@ -69,22 +70,21 @@ function entryOf(line: string): JournalEntry & { readonly cursor: string } {
   if (fields === null) {
     // The line exceeded the limit and was cut. The cursor is near its start.
     const cursor = /"__CURSOR"\s*:\s*"([^"]+)"/.exec(line)?.[1] ?? "";
-    return { text: line, content: { fields: {}, others: {} }, cursor };
+    return { text: line, metadata: { source: "", created: null, severity: null, attributes: {} }, cursor };
   }
   const field = (name: string): string => textOf(fields[name]);
-  const severity = parseSeverity(field("PRIORITY"));
   const source = field("SYSLOG_IDENTIFIER") || field("_SYSTEMD_UNIT") || field("_COMM") || field("_HOSTNAME");
-  const created = /^\d+$/.test(field("__REALTIME_TIMESTAMP")) ? field("__REALTIME_TIMESTAMP").slice(0, -3) : undefined;
+  const created = /^\d+$/.test(field("__REALTIME_TIMESTAMP"))
+    ? Number(field("__REALTIME_TIMESTAMP").slice(0, -3))
+    : null;
   const others = Object.entries(fields).filter(([name]) => !LEFT_OUT.has(name));
   return {
     text: field("MESSAGE").trim() === "" ? line : field("MESSAGE"),
-    content: {
-      fields: {
-        ...(created !== undefined && { created }),
-        ...(source !== "" && { source: source.slice(0, 200) }),
-        ...(severity !== null && { tags: severity }),
-      },
-      others: Object.fromEntries(others.map(([name, value]) => [name, valueOf(value)])),
+    metadata: {
+      source,
+      created,
+      severity: severityOfSyslog(field("PRIORITY")),
+      attributes: Object.fromEntries(others.map(([name, value]) => [name, valueOf(value)])),
     },
     cursor: field("__CURSOR"),
   };
@@ -101,7 +101,7 @@ function parse(line: string): Fields | null {
 /** Decodes a value. Binary fields are arrays of bytes; repeated fields are arrays of values. */
 function valueOf(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
-  return value.every((one) => typeof one === "number") ? Buffer.from(value).toString("utf8") : value.map(textOf);
+  return value.every((one) => typeof one === "number") ? messageText(Buffer.from(value)) : value.map(textOf);
 }
 
 function textOf(value: unknown): string {

@@ -1,3 +1,5 @@
+import { messageText } from "../../ingest/kit/message-text.ts";
+
 /** Longest line; longer ones are cut. It bounds the memory for files without line breaks. */
 export const LINE_MAX_BYTES = 1024 * 1024;
 
@@ -140,7 +142,7 @@ function markLength(bytes: Buffer, encoding: Encoding): number {
 }
 
 function decode(bytes: Buffer, encoding: Encoding): string {
-  if (encoding === "utf8") return bytes.toString("utf8");
+  if (encoding === "utf8") return messageText(bytes);
   const units = bytes.subarray(0, bytes.length - (bytes.length % 2));
   const ordered = encoding === "utf16be" ? Buffer.from(units).swap16() : units;
   return ordered.toString("utf16le").toWellFormed();

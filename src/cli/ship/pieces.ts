@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { ArchiveError } from "../archive-error.ts";
 import { unpack } from "../archives.ts";
 import { CommandError } from "../request.ts";
-import type { WriteEvent } from "../ship-events.ts";
+import type { WriteEvents } from "../ship-events.ts";
 import { createContainers, DOCKER_FOLDER } from "./docker.ts";
 import { readFiles } from "./files.ts";
 import { type Framing, MULTILINE_WAIT_S, type TextRecord } from "./framing.ts";
@@ -34,7 +34,7 @@ export type Reading = {
   readonly state: ShipState;
   readonly stdin: NodeJS.ReadStream;
   readonly signal: AbortSignal;
-  readonly write: WriteEvent;
+  readonly write: WriteEvents;
   readonly unreadable: (file: string, error: Error) => void;
   readonly resumed: (files: number) => void;
 };
@@ -89,8 +89,8 @@ async function* filePieces(
     const items: Item[] = [];
     for (const { text, docker } of records) {
       if (text.trim() === "") continue;
-      const json = framing.isDocker ? write(text, await containerOf(path, docker)) : write(text);
-      items.push({ line: text, json });
+      const events = framing.isDocker ? write(text, await containerOf(path, docker)) : write(text);
+      for (const json of events) items.push({ line: text, json });
     }
     yield { items, position };
   }
@@ -127,8 +127,9 @@ async function* inputPieces(framing: Framing, { stdin, write, unreadable, signal
   }
 }
 
-function itemsOf(records: readonly TextRecord[], write: WriteEvent): Item[] {
-  return records.filter(({ text }) => text.trim() !== "").map(({ text }) => ({ line: text, json: write(text) }));
+function itemsOf(records: readonly TextRecord[], write: WriteEvents): Item[] {
+  const filled = records.filter(({ text }) => text.trim() !== "");
+  return filled.flatMap(({ text }) => write(text).map((json) => ({ line: text, json })));
 }
 
 async function* journalPieces(
@@ -137,6 +138,7 @@ async function* journalPieces(
   { state, signal, write }: Reading,
 ): AsyncGenerator<Piece> {
   for await (const { entries, position } of readJournal(more, { state, isFollowed: follow, signal })) {
-    yield { items: entries.map(({ text, content }) => ({ line: text, json: write(text, content) })), position };
+    const items = entries.flatMap(({ text, metadata }) => write(text, metadata).map((json) => ({ line: text, json })));
+    yield { items, position };
   }
 }

@@ -9,11 +9,14 @@ import type { Line } from "./record-lines.ts";
 import { CLAIMED_CREATED } from "./created.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import { CUT_TAG } from "../kit/cut-tag.ts";
-import type { ProducerEvent, ProducerTime } from "../kit/endpoint.ts";
+import type { ProducerEvent } from "../kit/endpoint.ts";
+import type { ProducerTime } from "../kit/time-forms.ts";
 import { timeDigits } from "../kit/times.ts";
 
 /** Attribute with the time in nanoseconds, if it is more precise than `created`. */
 const NANOSECONDS = "time_ns";
+/** Attributes that are not of the producer's document, and no part of a text made of it. */
+const ADDED: ReadonlySet<string> = new Set([NANOSECONDS, CLAIMED_CREATED, "_index", "_id"]);
 
 /** A character has at most two units, so a text longer than twice its limit is always cut. */
 const LONG_TIMES = 3;
@@ -46,7 +49,7 @@ export function fittedLine(event: ProducerEvent, { limits, read_ms, tags }: Line
   const { created, extra } = createdOf(event.time, read_ms);
   const attributes = fitAttributes(event.attributes, extra, limits, fit);
   const encoded = attributes.size === 0 ? null : encodeAttributes(attributes);
-  const whole = event.text.trim() === "" ? (encoded ?? "{}") : event.text;
+  const whole = event.text.trim() === "" ? textOfAttributes(attributes) : event.text;
   const text = fit(whole, limits.text);
   // The full text is kept in the data, because lists show the cut one.
   const more = event.data === undefined || event.data === "" ? (text.length < whole.length ? whole : "") : event.data;
@@ -69,6 +72,10 @@ export function fittedLine(event: ProducerEvent, { limits, read_ms, tags }: Line
   // the garbage collector would otherwise copy each piece of each line.
   const size_bytes = Buffer.byteLength(fields);
   return { line: { fields, created: created === null ? null : String(created) }, size_bytes, cut };
+}
+
+function textOfAttributes(attributes: ReadonlyMap<string, Values>): string {
+  return encodeAttributes(new Map([...attributes].filter(([name]) => !ADDED.has(name))));
 }
 
 /** Replaces an invalid time by that of the post, and keeps it as an attribute. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import { splitTags } from "../../events/tags.ts";
+import type { TimeReading } from "./time-forms.ts";
 
 /** Names of the producer's fields to use, in order of preference: the first one present counts. */
 export type FieldChoice = {
@@ -10,6 +11,8 @@ export type FieldChoice = {
   readonly source: readonly string[];
   /** Tags added to each event. */
   readonly tags: readonly string[];
+  /** How the time is read. Default: as protocols read it */
+  readonly times?: TimeReading;
 };
 
 /** No choice: each field is the usual one of the protocol. */

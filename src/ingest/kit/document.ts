@@ -7,59 +7,14 @@ import { NO_TAGS } from "../../events/tags.ts";
 import { flattenInto } from "./flatten.ts";
 import type { MutableAttributes } from "./flatten.ts";
 import { objectIn } from "./json.ts";
-import type { ProducerEvent, ProducerTime } from "./endpoint.ts";
-import { parseSeverity, severityOfOtel } from "./severity.ts";
+import { isTemplateName, renderedTemplate } from "./message-template.ts";
+import type { ProducerEvent } from "./endpoint.ts";
+import { meaningOfName, producerNames, severityNamed } from "./producer-names.ts";
+import type { ProducerField } from "./producer-names.ts";
 import type { Severity } from "./severity.ts";
-import { isTimeExpected, readProducerTime } from "./times.ts";
+import type { ProducerTime, TimeReading } from "./time-forms.ts";
+import { isTimeExpected, readProducerTime, timeOfMembers, USED_MEMBERS } from "./times.ts";
 import type { GivenTime } from "./times.ts";
-
-/** Names that producers use for a field, most specific first. */
-const NAMES = {
-  text:
-    "message msg log record.message text body body.text Body short_message _msg MESSAGE @message Message " +
-    "RenderedMessage @m event message.message message.msg message.text",
-  time: "@timestamp timestamp time ts datetime date created _time eventTime Timestamp @t record.time.timestamp",
-  severity:
-    // A word says more than a number, of which there are several scales.
-    "log.level level_name level severity loglevel log_level lvl levelname severity_text SeverityText " +
-    "otel.log.severity.text detected_level Level LogLevel @l level.levelStr level.label level.name severity_number " +
-    "SeverityNumber otel.log.severity.number record.level.name",
-  source:
-    "service.name service_name service app application appname app_name " +
-    "program process.name ident syslog_identifier " +
-    "container.name kubernetes.container.name container_name container job source " +
-    "host.name hostname host source_host instance",
-  user: "user.name user.id user.email enduser.id user username usr.name usr.id",
-  link: "url.full http.url view.url link",
-  latitude: "geo.location.lat client.geo.location.lat source.geo.location.lat",
-  longitude: "geo.location.lon client.geo.location.lon source.geo.location.lon",
-  ip: "client.ip client.address source.ip",
-} as const;
-type Field = keyof typeof NAMES;
-
-/** Returns the names that producers use for a field, most specific first. */
-export function producerNames(field: Field): readonly string[] {
-  return NAMES[field].split(" ");
-}
-
-/** Prefixes that the OpenTelemetry Collector's exporters add. Prefixed names are never the text. */
-const PREFIXES = ["", "attributes.", "Attributes.", "resource.attributes.", "Resource.", "resources."];
-const PREFIXED: ReadonlySet<string> = new Set<Field>(["source", "user", "link", "ip", "latitude", "longitude"]);
-
-/** Field of a name, and the rank of the name: 0 is the most specific. */
-type Meaning = { readonly field: Field; readonly rank: number };
-const MEANINGS: ReadonlyMap<string, Meaning> = new Map(
-  Object.entries(NAMES).flatMap(([field, names]) =>
-    names.split(" ").flatMap((name, n) =>
-      (PREFIXED.has(field) ? PREFIXES : [""]).map((prefix, i): [string, Meaning] => {
-        return [prefix + name, { field: field as Field, rank: n * PREFIXES.length + i }];
-      }),
-    ),
-  ),
-);
-
-/** Names of numbers on OpenTelemetry's severity scale, which differs from other scales. */
-const OTEL_NUMBERS: ReadonlySet<string> = new Set(["severity_number", "SeverityNumber", "otel.log.severity.number"]);
 
 /** Fields of an event that a protocol knows from outside the document. */
 export type EventContext = {
@@ -90,14 +45,15 @@ export function eventOfAttributes(
   context: EventContext,
 ): ProducerEvent {
   const tags = takeTags(attributes);
-  const found = findFields(attributes);
-  const { time, isTimeUnread } = takeTime(attributes, found, choice.time, context);
+  const found = findFields(attributes, choice.times);
+  const severity =
+    context.severity ?? (found.severity === undefined ? null : severityNamed(found.severity, attributes));
+  const { time, isTimeUnread } = takeTime(attributes, found, choice, context);
   return {
     text:
       context.text ?? takeText(attributes, choice.text.length > 0 ? firstText(attributes, choice.text) : found.text),
-    severity: context.severity ?? severityNamed(found.severity, valueOf(attributes, found.severity)),
-    source:
-      textOf(attributes, firstText(attributes, choice.source)) || context.source || nameOf(attributes, found.source),
+    severity,
+    ...sourceAmong(attributes, found, choice.source, context.source),
     user: nameOf(attributes, found.user),
     link: textOf(attributes, found.link),
     geo: geoAmong(attributes, found),
@@ -120,44 +76,48 @@ export function eventOfText(
 }
 
 /** Attribute name of each field: the most specific one present. */
-type Found = { -readonly [F in Field]?: string | undefined } & {
+type Found = { -readonly [F in ProducerField]?: string | undefined } & {
   /** Decoded value of the time attribute. */
   moment?: ProducerTime;
   /** Whether an attribute has the name of a time and a value that is none. */
   isTimeUnread?: boolean;
 };
 
-function findFields(attributes: MutableAttributes): Found {
+/** Finds the attributes that become fields of an event. */
+export function findFields(attributes: MutableAttributes, times?: TimeReading): Found {
   const found: Found = {};
-  const ranks: { [F in Field]?: number } = {};
+  const ranks: { [F in ProducerField]?: number } = {};
   for (const [name, value] of attributes) {
-    const meaning = MEANINGS.get(name);
+    const meaning = meaningOfName(name, attributes);
     if (meaning === undefined) continue;
-    const { field, rank } = meaning;
+    const { field, rank, object } = meaning;
     if (rank >= (ranks[field] ?? Infinity)) continue;
     if (field === "time") {
-      const moment = readProducerTime(value);
+      const moment = object === undefined ? readProducerTime(value, times) : timeOfAttribute(attributes, object, times);
       if (moment === null) {
         found.isTimeUnread ||= isTimeExpected(value);
         continue;
       }
       found.moment = moment;
-    } else if (!isLike(field, value, name)) continue;
-    found[field] = name;
+    } else if (!isLike(field, name, attributes)) continue;
+    found[field] = object ?? name;
     ranks[field] = rank;
   }
   return found;
 }
 
-/** Returns whether a value is valid for a field. */
-function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boolean {
+/** Returns whether the value of a name is valid for a field. */
+function isLike(field: Exclude<ProducerField, "time">, name: string, attributes: MutableAttributes): boolean {
+  const value = attributes.get(name);
   switch (field) {
     case "text":
+    case "logger":
       return isText(value);
     case "severity":
-      return severityNamed(name, value) !== null;
+      return severityNamed(name, attributes) !== null;
     case "source":
-      return !isStream(value) && (isText(value) || typeof value === "number");
+    case "host":
+      return isSource(value);
     case "user":
     case "link":
       return isText(value) || typeof value === "number";
@@ -172,9 +132,36 @@ function isLike(field: Exclude<Field, "time">, value: unknown, name = ""): boole
   }
 }
 
-/** Returns the severity that a field of this name means; null if its value is none. */
-export function severityNamed(name: string | undefined, value: unknown): Severity | null {
-  return name !== undefined && OTEL_NUMBERS.has(name) ? severityOfOtel(Number(value)) : parseSeverity(value);
+function isSource(value: unknown): boolean {
+  return !isStream(value) && (isText(value) || typeof value === "number");
+}
+
+/** Returns the value of a usual name of a time that cannot be read as one; "" if there is none. */
+export function unreadTimeAmong(attributes: ProducerEvent["attributes"]): string {
+  const values = producerNames("time").map((name) => attributes.get(name));
+  return textOfValue(values.find(isTimeExpected));
+}
+
+/** Returns the source: a chosen one, the protocol's, a service or program, the host, or the logger. */
+function sourceAmong(
+  attributes: MutableAttributes,
+  found: Found,
+  chosen: readonly string[],
+  ofProtocol = "",
+): Pick<ProducerEvent, "source" | "sourceKind"> {
+  const choice = firstText(attributes, chosen);
+  const own = withoutSlash(choice, textOf(attributes, choice)) || ofProtocol;
+  const source = own || withoutSlash(found.source, nameOf(attributes, found.source));
+  if (source !== "") return { source };
+  const host = nameOf(attributes, found.host);
+  if (host !== "") return { source: host, sourceKind: "host" };
+  const logger = textOf(attributes, found.logger);
+  return logger === "" ? { source } : { source: logger, sourceKind: "logger" };
+}
+
+/** Returns a source without the slash with which Docker's names of containers begin. */
+function withoutSlash(name: string | undefined, source: string): string {
+  return source.startsWith("/") && name?.includes("container") === true ? source.slice(1) : source;
 }
 
 /** Returns whether a value names a container's output stream, which identifies no source. */
@@ -188,7 +175,7 @@ function isText(value: unknown): value is string {
 
 /** Returns the first of these names whose value is a text or a number. */
 function firstText(attributes: MutableAttributes, names: readonly string[]): string | undefined {
-  return names.find((name) => isLike("source", attributes.get(name)));
+  return names.find((name) => isSource(attributes.get(name)));
 }
 
 function valueOf(attributes: MutableAttributes, name: string | undefined): unknown {
@@ -216,32 +203,66 @@ function nameOf(attributes: MutableAttributes, name: string | undefined): string
   const text = textOf(attributes, name);
   const object = text.length > NAMED_UNITS ? null : objectIn(text);
   if (object === null) return text;
-  return textOfValue(NAMING.map((member) => object[member]).find((value) => isLike("source", value)));
+  return textOfValue(NAMING.map((member) => object[member]).find(isSource));
 }
 
 function takeText(attributes: MutableAttributes, name: string | undefined): string {
   const text = textOf(attributes, name);
-  if (name !== undefined) attributes.delete(name);
+  if (name === undefined) return text;
+  // The template stays: it is equal for all messages of its kind.
+  if (isTemplateName(name)) return renderedTemplate(text, attributes);
+  attributes.delete(name);
   return text;
+}
+
+/** Reads the time of an attribute, or of an object whose members are attributes. */
+function timeOfAttribute(
+  attributes: MutableAttributes,
+  name: string,
+  times: TimeReading | undefined,
+): ProducerTime | null {
+  const value = attributes.get(name);
+  return value === undefined
+    ? timeOfMembers((member) => attributes.get(`${name}.${member}`), times)
+    : readProducerTime(value, times);
+}
+
+/** Removes an attribute that is the time, or the members of an object that is. */
+function deleteTime(attributes: MutableAttributes, name: string): void {
+  if (attributes.delete(name)) return;
+  for (const member of USED_MEMBERS) attributes.delete(`${name}.${member}`);
+}
+
+/** Matches a time of day without a date. */
+const CLOCK = /^\d{1,2}:\d\d(?::\d\d)?/;
+
+/** Takes the time of day that some producers send beside the date, and returns their moment. */
+function takeClock(attributes: MutableAttributes, found: Found, times: TimeReading | undefined): ProducerTime | null {
+  if (found.time !== "date") return null;
+  const [date, clock] = [attributes.get("date"), attributes.get("time")];
+  if (typeof date !== "string" || typeof clock !== "string" || date.includes(":") || !CLOCK.test(clock)) return null;
+  const time = readProducerTime(`${date} ${clock}`, times);
+  if (time !== null) attributes.delete("time");
+  return time;
 }
 
 /** Takes the time: of a chosen field, else the one given by the protocol, else a usual field's. */
 function takeTime(
   attributes: MutableAttributes,
   found: Found,
-  chosen: readonly string[],
+  { time: chosen, times }: FieldChoice,
   { time: protocolTime = null, isTimeUnread = false }: EventContext,
 ): GivenTime {
   if (chosen.length === 0) {
     if (protocolTime !== null) return { time: protocolTime, isTimeUnread: false };
-    if (found.time !== undefined) attributes.delete(found.time);
-    const time = found.moment ?? null;
+    const time = takeClock(attributes, found, times) ?? found.moment ?? null;
+    if (found.time !== undefined) deleteTime(attributes, found.time);
     return { time, isTimeUnread: time === null && (isTimeUnread || found.isTimeUnread === true) };
   }
   for (const name of chosen) {
-    const time = readProducerTime(attributes.get(name));
+    const time = timeOfAttribute(attributes, name, times);
     if (time === null) continue;
-    attributes.delete(name);
+    deleteTime(attributes, name);
     return { time, isTimeUnread: false };
   }
   const isUnread = isTimeUnread || chosen.some((name) => isTimeExpected(attributes.get(name)));

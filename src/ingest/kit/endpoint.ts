@@ -9,13 +9,23 @@ import type { FieldLimits } from "../../events/limits.ts";
 import type { Failure } from "../../http/errors.ts";
 import type { Admit } from "./admission.ts";
 import type { FieldChoice } from "./choice.ts";
+import type { ProducerTime } from "./time-forms.ts";
 import type { Severity } from "./severity.ts";
 import type { Pending } from "./steps.ts";
 
 /** An endpoint of a protocol. */
-export type Endpoint =
-  /** Information that clients request before they post. It is not confidential and needs no key. */
-  { readonly kind: "info"; answer(asked: Asked): ProtocolAnswer } | PostEndpoint;
+export type Endpoint = InfoEndpoint | PostEndpoint;
+
+/** Information that clients request before they post. It is not confidential. */
+export type InfoEndpoint = {
+  readonly kind: "info";
+  answer(asked: Asked): ProtocolAnswer;
+  /** Set if the request needs an API key, so that a client learns of a wrong one before it posts. */
+  readonly failed?: FailureAnswer;
+};
+
+/** Returns the response for a failure, in the form of the protocol. */
+export type FailureAnswer = (failure: Failure, error: unknown, headers: IncomingHttpHeaders) => ProtocolAnswer;
 
 /** What the answer to a request for information may depend on. */
 export type Asked = { readonly settings: ProtocolSettings; readonly headers: IncomingHttpHeaders };
@@ -48,8 +58,7 @@ export type PostEndpoint = {
    * @throws LoggiaError `bad_body`, `unsupported_media_type`
    */
   read(received: Received): Reading;
-  /** Returns the response for a failure, in the form of the protocol. */
-  failed(failure: Failure, error: unknown, headers: IncomingHttpHeaders): ProtocolAnswer;
+  readonly failed: FailureAnswer;
 };
 
 /** Finds whole entries in bytes that arrive in pieces. */
@@ -114,6 +123,8 @@ export type ProducerEvent = Readonly<Partial<Keywords>> & {
   readonly data?: string | undefined;
   readonly severity: Severity | null;
   readonly source: string;
+  /** Set if the source is only that: a source known from elsewhere takes precedence. */
+  readonly sourceKind?: "host" | "logger";
   /** A measured value; absent if there is none. */
   readonly value?: number | null;
   readonly geo: Geo | null;
@@ -123,14 +134,6 @@ export type ProducerEvent = Readonly<Partial<Keywords>> & {
   /** Whether the producer gave a time that cannot be read. It is an attribute. Default: false */
   readonly isTimeUnread?: boolean;
   readonly attributes: ReadonlyMap<string, AttributeValue | readonly AttributeValue[]>;
-};
-
-/** A time as a producer gave it. */
-export type ProducerTime = {
-  /** Whole milliseconds since the Unix epoch. */
-  readonly ms: number;
-  /** Additional nanoseconds, 0 to 999,999. */
-  readonly ns: number;
 };
 
 /** A response in the form of a protocol. */

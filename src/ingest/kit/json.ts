@@ -1,5 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
 import { COMMA, LIST, OBJECT } from "../../json/json-bytes.ts";
+import { messageText } from "./message-text.ts";
 
 /** Size up to which JSON is parsed at once, whatever it holds: some milliseconds' work at most. */
 export const AT_ONCE_BYTES = 16 * 1024;
@@ -64,7 +65,7 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> | null
 /** Parses the JSON of a whole body. @throws LoggiaError `bad_body` */
 export function parseBody(body: Buffer): unknown {
   try {
-    return parseExactly(withoutMark(body).toString("utf8"));
+    return parseExactly(messageText(withoutMark(body)));
   } catch (error) {
     throw new LoggiaError("bad_body", `The body is not valid JSON: ${(error as Error).message}`, { cause: error });
   }

@@ -1,6 +1,7 @@
 import { HIGHEST_LIMITS } from "../../events/limits.ts";
 import { BACKSLASH, COLON, COMMA, LIST, OBJECT, QUOTE } from "../../json/json-bytes.ts";
 import { AT_ONCE_BYTES, AT_ONCE_VALUES, parseExactly } from "./json.ts";
+import { messageText } from "./message-text.ts";
 import { JsonScanner, malformedJson } from "./json-scanner.ts";
 import type { Steps, Pending } from "./steps.ts";
 
@@ -48,7 +49,7 @@ export function* readValue(scanner: JsonScanner, start: number, parse: Parse = p
   const isCut = size_bytes > KEPT_BYTES || (size_bytes > AT_ONCE_BYTES && scanner.values > AT_ONCE_VALUES);
   const kept = isCut ? yield* new Shortener(scanner).shorten(start) : bytes.subarray(start, end);
   try {
-    return { value: parse(kept.toString("utf8")), end, isCut };
+    return { value: parse(messageText(kept)), end, isCut };
   } catch (error) {
     throw malformedJson((error as Error).message);
   }

@@ -119,6 +119,14 @@ const WIDTHS: Readonly<Record<number, number>> = {
   0xc4: 1, 0xc5: 2, 0xc6: 4, 0xc7: 1, 0xc8: 2, 0xc9: 4, 0xd9: 1, 0xda: 2, 0xdb: 4, 0xdc: 2, 0xdd: 4, 0xde: 2, 0xdf: 4,
 }; // prettier-ignore
 
+export const [TEXT_32, BYTES_32] = [0xdb, 0xc6];
+const [BYTES_8, BYTES_16] = [0xc4, 0xc5];
+
+/** Returns whether a head of the kind "text" begins binary data. */
+export function isBinary(first: number): boolean {
+  return first === BYTES_8 || first === BYTES_16 || first === BYTES_32;
+}
+
 function other(size_bytes: number): Head {
   return { kind: "other", size_bytes, head_bytes: 1, values: 0 };
 }

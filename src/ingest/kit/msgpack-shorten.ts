@@ -2,7 +2,7 @@ import { LoggiaError } from "../../errors.ts";
 import { AT_ONCE_BYTES, AT_ONCE_VALUES } from "./json.ts";
 import type { Steps } from "./steps.ts";
 import { KEPT_BYTES, TEXT_KEPT_BYTES } from "./long-json.ts";
-import { endOfValue, headAt } from "./msgpack-scan.ts";
+import { BYTES_32, endOfValue, headAt, isBinary, TEXT_32 } from "./msgpack-scan.ts";
 import type { Head } from "./msgpack-scan.ts";
 import { PENDING } from "./steps.ts";
 
@@ -13,7 +13,7 @@ const MAX_MEMBERS = 1_100;
 const PAUSE_MEMBERS = 512;
 /** Longer names are left out. */
 const MAX_NAME_BYTES = 4_096;
-const [NIL, TEXT_32, BYTES_8, BYTES_16, BYTES_32, LIST_32, MAP_32] = [0xc0, 0xdb, 0xc4, 0xc5, 0xc6, 0xdd, 0xdf];
+const [NIL, LIST_32, MAP_32] = [0xc0, 0xdd, 0xdf];
 /** Share of the room of a list or map that its members may use. */
 const MEMBERS_SHARE = 7 / 8;
 /** Size of the head of a group, and of a long text. */
@@ -113,8 +113,4 @@ class Shortener {
   #put(bytes: Buffer): void {
     this.#size += bytes.copy(this.#out, this.#size);
   }
-}
-
-function isBinary(first: number): boolean {
-  return first === BYTES_8 || first === BYTES_16 || first === BYTES_32;
 }

@@ -1,8 +1,10 @@
 import { Decoder, ExtData, ExtensionCodec } from "@msgpack/msgpack";
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 
 import { LoggiaError } from "../../errors.ts";
-import type { ProducerTime } from "./endpoint.ts";
+import { messageText } from "./message-text.ts";
+import { headAt, isBinary, TEXT_32 } from "./msgpack-scan.ts";
+import type { ProducerTime } from "./time-forms.ts";
 
 /** Extension type of a Fluent time: seconds and nanoseconds. */
 const EVENT_TIME = 0;
@@ -32,9 +34,55 @@ function eventTimeOf(data: Uint8Array): unknown {
 const decoder = new Decoder({ extensionCodec: codec, useBigInt64: true });
 const rawDecoder = new Decoder({ extensionCodec: codec, useBigInt64: true, rawStrings: true });
 
-/** Decodes one complete value. @throws LoggiaError `bad_body` */
-export function decodeValue(bytes: Uint8Array): unknown {
-  return decodeBy(decoder, bytes);
+/** Decodes one complete value, with each text as a message's. @throws LoggiaError `bad_body` */
+export function decodeValue(bytes: Buffer): unknown {
+  return decodeBy(decoder, withValidTexts(bytes));
+}
+
+/**
+ * Returns a value in which all texts are UTF-8: the decoder takes the bytes of short ones for whole
+ * characters, even beyond their end.
+ */
+function withValidTexts(bytes: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  let copied = 0;
+  for (let at = 0; at < bytes.length;) {
+    const first = bytes[at]!;
+    // Most values are short texts, small numbers, and small lists and maps.
+    const isShortText = first >= 0xa0 && first <= 0xbf;
+    const isSmall = isShortText || first <= 0x9f || first >= 0xe0;
+    const head = isSmall ? null : headAt(bytes, at);
+    if (!isSmall && head === null) break;
+    const from = at + (head?.head_bytes ?? 1);
+    const next = at + (head?.size_bytes ?? (isShortText ? 1 + (first & 0x1f) : 1));
+    if ((isShortText || head?.kind === "text") && !isBinary(first) && !isAsciiBetween(bytes, from, next)) {
+      const text = bytes.subarray(from, next);
+      if (!isUtf8(text)) {
+        parts.push(bytes.subarray(copied, at), textValue(messageText(text)));
+        copied = next;
+      }
+    }
+    at = next;
+  }
+  return parts.length === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(copied)]);
+}
+
+/** Longer texts are checked faster by a call. */
+const SHORT_BYTES = 128;
+
+function isAsciiBetween(bytes: Buffer, from: number, to: number): boolean {
+  if (to - from > SHORT_BYTES) return isAscii(bytes.subarray(from, to));
+  for (let at = from; at < to; at++) if (bytes[at]! > 0x7f) return false;
+  return true;
+}
+
+/** Encodes a text. */
+function textValue(text: string): Buffer {
+  const content = Buffer.from(text);
+  const head = Buffer.alloc(5);
+  head[0] = TEXT_32;
+  head.writeUInt32BE(content.length, 1);
+  return Buffer.concat([head, content]);
 }
 
 /** Like {@link decodeValue}, with the bytes of texts, which may not be UTF-8. */

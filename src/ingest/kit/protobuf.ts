@@ -1,5 +1,6 @@
 import { LoggiaError } from "../../errors.ts";
 import { TEXT_KEPT_BYTES } from "./long-json.ts";
+import { messageText } from "./message-text.ts";
 
 /** Fields read between two pauses. */
 const PAUSE_FIELDS = 2_048;
@@ -62,7 +63,8 @@ export class ProtobufReader {
   /** Returns a text, of a very long one the beginning: more than an event holds. */
   text(): string {
     const { start, end } = this.#range();
-    return this.#bytes.toString("utf8", start, Math.min(end, start + TEXT_KEPT_BYTES));
+    const stop = Math.min(end, start + TEXT_KEPT_BYTES);
+    return messageText(this.#bytes.subarray(start, stop), stop < end);
   }
 
   bytes(): Buffer {

@@ -1,6 +1,7 @@
 import { AT_ONCE_BYTES } from "./json.ts";
 import type { Steps, Pending } from "./steps.ts";
 import { TEXT_KEPT_BYTES } from "./long-json.ts";
+import { messageText } from "./message-text.ts";
 import { PENDING } from "./steps.ts";
 
 export const LINE_FEED = 0x0a;
@@ -52,16 +53,23 @@ function* afterBlankLines(body: Buffer, from: number): Steps<number> {
   }
 }
 
-/** Returns a line as text if it is short. */
-export function* lineOfBytes(bytes: Buffer): Steps<TextLine> {
+/**
+ * Returns a line as text if it is short.
+ * @param isCut whether the line was cut
+ */
+export function* lineOfBytes(bytes: Buffer, isCut = false): Steps<TextLine> {
   if (bytes.length > AT_ONCE_BYTES) return (yield* isBlank(bytes)) ? "" : bytes;
-  const text = bytes.toString("utf8");
+  const text = messageText(bytes, isCut);
   return text.trim() === "" ? "" : text;
 }
 
-/** Returns the beginning of a long line as text, and whether there is more of it. */
-export function lineBeginning(line: Buffer): { readonly text: string; readonly isCut: boolean } {
-  return { text: line.toString("utf8", 0, TEXT_KEPT_BYTES), isCut: line.length > TEXT_KEPT_BYTES };
+/**
+ * Returns the beginning of a long line as text, and whether there is more of it.
+ * @param isLineCut whether the line itself was cut
+ */
+export function lineBeginning(line: Buffer, isLineCut = false): { readonly text: string; readonly isCut: boolean } {
+  const isCut = isLineCut || line.length > TEXT_KEPT_BYTES;
+  return { text: messageText(line.subarray(0, TEXT_KEPT_BYTES), isCut), isCut };
 }
 
 /** Like `Buffer.indexOf`, in steps. */

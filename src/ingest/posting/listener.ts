@@ -283,9 +283,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     }
     answerEvent(request, response, hints, format, await post(key, form, peer, options));
   } catch (error) {
-    if (match?.endpoint.kind === "post") {
-      return refuseByProtocol(request, response, { ...match, endpoint: match.endpoint }, error, options);
-    }
+    const failed = match?.endpoint.failed;
+    if (match !== null && failed !== undefined)
+      return refuseByProtocol(request, response, { ...match, failed }, error, options);
     options.failures.note(error, { method: request.method ?? "", route: routeName(route), sender: request });
     const { status, headers, body } = toFailure(error);
     answer(request, response, status, { ...headers, ...hints }, format, body);

@@ -35,7 +35,14 @@ import { decompress, encodingOfContent, mostInflated } from "../kit/inflate.ts";
 import type { Match } from "../protocols/match.ts";
 import { BODY_MAX_BYTES, SMALL_BODY_MAX_BYTES } from "../kit/endpoint.ts";
 import { readBodyPieces } from "./body-pieces.ts";
-import type { PostEndpoint, ProtocolAnswer, ProtocolSettings, Received } from "../kit/endpoint.ts";
+import type {
+  FailureAnswer,
+  InfoEndpoint,
+  PostEndpoint,
+  ProtocolAnswer,
+  ProtocolSettings,
+  Received,
+} from "../kit/endpoint.ts";
 import type { RecentIds } from "../append/recent-ids.ts";
 import { type Producer, storeEvents, type TimeCounts } from "../append/store-events.ts";
 import type { Yielder } from "../../scheduling/yielding.ts";
@@ -76,36 +83,50 @@ export async function serveProtocol(
 ): Promise<Served> {
   const { endpoint } = match;
   const { scheduler } = options;
-  if (endpoint.kind === "info") {
-    if (hasBody(request)) await discardBody(request);
-    const { headers } = request;
-    send(request, response, endpoint.answer({ settings: options.settings, headers }), {}, scheduler);
-    return { outcome: "accepted", events: 0 };
-  }
   try {
-    const { answer, events } = await take(request, response, { ...match, endpoint }, peer, options);
+    const { answer, events } =
+      endpoint.kind === "info"
+        ? { answer: await inform(request, { ...match, endpoint }, peer, options), events: 0 }
+        : await take(request, response, { ...match, endpoint }, peer, options);
     send(request, response, answer, {}, scheduler);
     return { outcome: "accepted", events };
   } catch (error) {
-    return refuseByProtocol(request, response, { ...match, endpoint }, error, options);
+    if (endpoint.failed === undefined) throw error;
+    return refuseByProtocol(request, response, { ...match, failed: endpoint.failed }, error, options);
   }
+}
+
+/** Returns the response to a request for information. */
+async function inform(
+  request: IncomingMessage,
+  { endpoint, logOfPath, secret }: Match & { readonly endpoint: InfoEndpoint },
+  peer: Peer,
+  options: ServeOptions,
+): Promise<ProtocolAnswer> {
+  const { headers } = request;
+  if (endpoint.failed !== undefined) {
+    const key = keyInRequest(secret, queryOf(request.url ?? "/"), headers);
+    await orDiscard(request, () => authorizeByKey(key, logOfPath, peer, options));
+  }
+  if (hasBody(request)) await discardBody(request);
+  return endpoint.answer({ settings: options.settings, headers });
 }
 
 /** Answers a failed request in the form of its protocol. */
 export function refuseByProtocol(
   request: IncomingMessage,
   response: ServerResponse,
-  { endpoint, protocol }: PostMatch,
+  { protocol, failed }: { readonly protocol: string; readonly failed: FailureAnswer },
   error: unknown,
   { failures, scheduler }: Pick<ServeOptions, "failures" | "scheduler">,
 ): Served {
   failures.note(error, { method: request.method ?? "", route: protocol, sender: request });
   const failure = toFailure(error);
-  send(request, response, endpoint.failed(failure, error, request.headers), failure.headers, scheduler);
+  send(request, response, failed(failure, error, request.headers), failure.headers, scheduler);
   return { outcome: error instanceof LoggiaError ? error.code : "internal_error", events: 0 };
 }
 
-export type PostMatch = Omit<Match, "endpoint"> & { readonly endpoint: PostEndpoint };
+type PostMatch = Match & { readonly endpoint: PostEndpoint };
 
 async function take(
   request: IncomingMessage,

@@ -1,8 +1,12 @@
 import test from "ava";
 import fc from "fast-check";
 
-import { parseSeverity, severityOfOtel, severityOfSyslog } from "../../../src/ingest/kit/severity.ts";
-import { isoTime } from "../../../src/ingest/protocols/syslog/times.ts";
+import {
+  parseSeverity,
+  severityOfNextcloud,
+  severityOfOtel,
+  severityOfSyslog,
+} from "../../../src/ingest/kit/severity.ts";
 import { timeDigits, readProducerTime } from "../../../src/ingest/kit/times.ts";
 
 const MS = Date.UTC(2026, 10, 20, 10, 0, 0, 123);
@@ -52,14 +56,14 @@ test("times in the usual format are read like those with another zone", (t) => {
       const text = moment.toISOString().slice(0, 19) + (fraction === "" ? "" : `.${fraction}`);
       const usual = readProducerTime(`${text}Z`);
       t.deepEqual(usual, readProducerTime(`${text}+00:00`), text);
-      t.deepEqual(isoTime(`${text}Z`), usual);
+      t.deepEqual(readProducerTime(`${text} +0000`), usual);
       t.is(usual?.ms, Date.parse(`${text.slice(0, 23)}Z`));
     }),
   );
   for (const wrong of ["2026-00-01", "2026-1-001", "2026-11-00", "20x6-11-01"]) {
     t.is(readProducerTime(`${wrong}T00:00:00Z`), null, wrong);
   }
-  for (const wrong of ["24:00:00", "00:60:00", "00:00:6x", "00:00:00.12x"]) {
+  for (const wrong of ["24:00:01", "00:60:00", "00:00:6x", "00:00:00.12x"]) {
     t.is(readProducerTime(`2026-11-01T${wrong}Z`), null, wrong);
   }
 });
@@ -70,7 +74,7 @@ test("invalid times are absent", (t) => {
     "soon",
     "2026-13-01T00:00:00Z",
     "2026-02-30T00:00:00Z",
-    "2026-02-01T24:00:00Z",
+    "2026-02-01T24:01:00Z",
     1e300,
     -1e300,
     NaN,
@@ -95,16 +99,20 @@ test("severities of producers map to one of six", (t) => {
     "Notice",
     "information",
     "verbose",
-    "5",
+    "\u001b[31merror\u001b[39m",
+    "DEBUG5",
     "50",
-    7,
     10,
+    "5",
+    7,
     "x",
     "",
     99,
   ];
   t.deepEqual(words.map(parseSeverity), [
-    ...(["fatal", "fatal", "error", "warn", "info", "info", "trace", "info", "error", "debug", "trace"] as const),
+    ...(["fatal", "fatal", "error", "warn", "info", "info", "trace", "error", "debug", "error", "trace"] as const),
+    null,
+    null,
     null,
     null,
     null,
@@ -112,5 +120,6 @@ test("severities of producers map to one of six", (t) => {
   t.deepEqual([0, 1, 8, 9, 16, 17, 24, 25].map(severityOfOtel), [
     ...([null, "trace", "debug", "info", "warn", "error", "fatal", null] as const),
   ]);
-  t.deepEqual([0, 3, 4, 6, 7, 8].map(severityOfSyslog), ["fatal", "error", "warn", "info", "debug", null]);
+  t.deepEqual([0, 3, "4", 6, 7, 8, ""].map(severityOfSyslog), ["fatal", "error", "warn", "info", "debug", null, null]);
+  t.deepEqual([0, "1", 2, 3, 4, 5].map(severityOfNextcloud), ["debug", "info", "warn", "error", "fatal", null]);
 });

@@ -33,6 +33,15 @@ function answersOf(socket: Socket): () => Promise<unknown> {
   return async () => (await answers.next()).value;
 }
 
+test("a text that is not UTF-8 swallows nothing behind it", async (t) => {
+  const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}` });
+  const bytes = Buffer.from(encode(["app", TIME_S, { log: "caf# ouvert", user: "Zoë" }]));
+  bytes[bytes.indexOf("#")] = 0xe9;
+  await sendStream(portOf(service), bytes);
+  const [event] = await eventsOf(service, 1);
+  t.like(event, { text: "café ouvert", user: "Zoë" });
+});
+
 test("all modes are received with their times, tags and types", async (t) => {
   const service = await listeningService(t, { LOGGIA_FORWARD: `tcp://127.0.0.1:0/${LOG}?tags=fluent` });
   const time = eventTime(TIME_S, 123_456_789);

@@ -45,6 +45,20 @@ test("messages of every format become events, by TCP and UDP", async (t) => {
   });
 });
 
+test("a message that is cut amid a character stays UTF-8", async (t) => {
+  const service = await listeningService(t, { LOGGIA_SYSLOG: `tcp://127.0.0.1:0/${LOG}, udp://127.0.0.1:0/${LOG}` });
+  const cut = Buffer.from("<13>Nov 20 10:00:00 h a: Größe überschritten €").subarray(0, -1);
+  await sendDatagrams(portOf(service, "udp"), [cut]);
+  // Three lengths of header, so that the limit falls on each byte of a character.
+  for (const n of [1, 2, 3]) await sendStream(portOf(service), `<11>${"x".repeat(n)}${"志".repeat(30_000)}\n`);
+  const events = await eventsOf(service, 4);
+  t.is(events.filter(({ text }) => text === "Größe überschritten \ufffd").length, 1);
+  for (const { id, text } of events.filter(({ text }) => text.startsWith("x"))) {
+    t.regex(text, /^x+志+$/);
+    t.regex(await dataOf(service, id), /^x+志+\ufffd?$/);
+  }
+});
+
 test("a message above the limit is cut, marked and counted", async (t) => {
   const service = await listeningService(t, { LOGGIA_SYSLOG: `tcp://127.0.0.1:0/${LOG}` });
   await sendStream(portOf(service), `<11>${"é".repeat(9_000)}\n`, `<11>${"y".repeat(1_000_000)}\n`, "<11>after\n");

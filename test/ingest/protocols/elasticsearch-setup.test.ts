@@ -26,6 +26,26 @@ test("the node that clients find is at the address they used", (t) => {
   }
 });
 
+test("a client learns of a wrong key from its first request", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const ask = (path: string, headers: Record<string, string> = {}) => fetch(service.postUrl + path, { headers });
+  for (const [path, headers] of [
+    ["/", {}],
+    ["/", { Authorization: "ApiKey d3Jvbmc6d3Jvbmc=" }],
+    ["/keys/wrong/", {}],
+    ["/1/logs/first/", { "X-API-Key": "wrong" }],
+  ] as const) {
+    const response = await ask(path, headers);
+    t.is(response.status, 401, path);
+    // Clients reject a response without the product header as one of another product.
+    t.is(response.headers.get("x-elastic-product"), "Elasticsearch", path);
+    t.like(await response.json(), { error: { type: "security_exception" }, status: 401 });
+  }
+  const basic = { Authorization: `Basic ${Buffer.from(`any:${KEY}`).toString("base64")}` };
+  t.is((await ask("/", basic)).status, 200);
+  t.is((await ask(`/keys/${KEY}/`)).status, 200);
+});
+
 test("endpoints that clients query before posting are answered", async (t) => {
   const service = await startService({
     ...environmentOf("embedded", temporaryFolder(t)),
@@ -33,7 +53,11 @@ test("endpoints that clients query before posting are answered", async (t) => {
   });
   t.teardown(() => service.close());
   const ask = async (method: string, path: string) => {
-    const response = await fetch(service.postUrl + path, { method, ...(method === "PUT" && { body: "{}" }) });
+    const response = await fetch(service.postUrl + path, {
+      method,
+      headers: { "X-API-Key": KEY },
+      ...(method === "PUT" && { body: "{}" }),
+    });
     t.is(response.status, 200, `${method} ${path}`);
     t.is(response.headers.get("x-elastic-product"), "Elasticsearch", path);
     return await response.text();

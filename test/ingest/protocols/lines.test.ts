@@ -28,6 +28,17 @@ test("each line that is not blank is an event, with any line ending and compress
   t.true(events.every(({ source, tags }) => source === "till" && tags.join(" ") === "a b"));
 });
 
+test("lines in Latin-1 are read as such, in JSON too, and bad bytes beside UTF-8 are replaced", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const lines = ["caf\xe9 ouvert", Buffer.from("Größe €").subarray(0, -1).toString("latin1"), "plain"];
+  t.is((await send(service, "/lines", Buffer.from(lines.join("\n"), "latin1"))).status, 201);
+  const json = Buffer.from('{"msg":"na\xefve","user":"Zo\xeb"}\n', "latin1");
+  t.is((await send(service, "/lines", json, { headers: { "Content-Type": "application/x-ndjson" } })).status, 201);
+  const events = await eventsOf(service, 4);
+  t.deepEqual(events.map(({ text }) => text).toSorted(), ["Größe \ufffd", "café ouvert", "naïve", "plain"]);
+  t.is(events.find(({ text }) => text === "naïve")?.user, "Zoë");
+});
+
 test("a text longer than its field is cut and marked, and kept whole as data", async (t) => {
   const service = await serviceOf(t, "embedded");
   const long = `${"😀".repeat(8_100)} end`;

@@ -86,6 +86,7 @@ test("a time without a year is in the last year that is not ahead, or in the con
   t.is(read("<1>Feb 30 00:00:00 h a: x").created, null);
   t.is(read("<1>Feb 28 00:00:00 h a: x", { year: 2031 }).created, "2031-02-28T00:00:00.000Z");
   t.is(read("<1>Jun 30 12:00:00 h a: x", { zone: parseZone("Europe/Berlin") }).created, "2026-06-30T10:00:00.000Z");
+  t.is(read("<1>2026-06-30T12:00:00 h a: x", { zone: parseZone("Europe/Berlin") }).created, "2026-06-30T10:00:00.000Z");
   t.is(read("<1>Nov 26 12:00:00 h a: x", { zone: parseZone("-5") }).created, "2026-11-26T17:00:00.000Z");
 });
 
@@ -114,6 +115,8 @@ test("an unparsable message becomes the text of an event", (t) => {
     t.is(read(cut.subarray(0, -bytes)).text, "Größe überschritten \ufffd", "UTF-8, cut amid a character");
     t.is(read(Buffer.from("<13>cost: 5 €").subarray(0, -1)).text, "cost: 5 \ufffd", "cut after its only character");
   }
+  const mixed = Buffer.concat([Buffer.from("<13>Größe caf"), Buffer.from([0xe9]), Buffer.from(" €")]);
+  t.is(read(mixed).text, "Größe caf\ufffd €", "one bad sequence leaves what is UTF-8");
 });
 
 test("a key in structured data is returned and is not an attribute", (t) => {
@@ -139,7 +142,7 @@ test("with json=on the fields of a message that is JSON take precedence over its
     `<135>Nov 26 12:00:00 box app[7]: @cee: ${json}`,
   ]) {
     const event = read(line, { json: true });
-    t.like(event, { text: "Order 17", severity: "trace", source: "app", user: "ann" });
+    t.like(event, { text: "Order 17", severity: "trace", source: "shop", user: "ann" });
     t.is(event.created, "2026-11-26T13:02:50.449Z");
     const { n, hostname, facility, severity, proc_id } = event.attributes;
     t.deepEqual(
@@ -152,6 +155,8 @@ test("with json=on the fields of a message that is JSON take precedence over its
     source: "till",
     severity: "warn",
   });
+  const ofHost = '<11>Nov 26 12:00:00 box app: {"hostname":"vm","logger":"shop.Pay","msg":"Order 17"}';
+  t.is(read(ofHost, { json: true }).source, "app", "the name of a host or a logger says less than the header");
   t.like(read('<11>{"n":5}', { json: true }), { text: '{"n":5}', severity: "error", attributes: { n: 5 } });
   for (const text of ['{"n":5', "{n}", "[5]", '@cee: {"n":5'])
     t.like(read(`<11>Nov 26 12:00:00 box app: ${text}`, { json: true }), { text, source: "app" });

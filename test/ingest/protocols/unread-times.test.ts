@@ -26,6 +26,12 @@ const POSTS: readonly {
     attributes: { timestamp: 0 },
   },
   {
+    path: "/gelf",
+    body: { version: "1.1", host: "b", short_message: "gelf object", timestamp: { at: 5 } },
+    text: "gelf object",
+    attributes: { "timestamp.at": 5 },
+  },
+  {
     path: "/_bulk",
     body: '{"index":{}}\n{"@timestamp":0,"message":"bulk"}\n',
     text: "bulk",

@@ -6,12 +6,13 @@ import { eventOfAttributes } from "../../kit/document.ts";
 import { add, compactJson, flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, objectIn, valueIn, withoutMark } from "../../kit/json.ts";
+import { messageText } from "../../kit/message-text.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import { lineBeginning, readFilledLines } from "../../kit/text-lines.ts";
 import { KEPT_BYTES, runOfValues } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ReadEvent, Received } from "../../kit/endpoint.ts";
-import { parseSeverity } from "../../kit/severity.ts";
+import { parseSeverity, severityOfSyslog } from "../../kit/severity.ts";
 
 type Log = Readonly<Record<string, unknown>>;
 
@@ -66,7 +67,7 @@ class LogDecoder {
   }
 
   *logs(body: Buffer): Generator<ReadEvent> {
-    const posted = body.length > AT_ONCE_BYTES ? null : valueIn(body.toString("utf8"));
+    const posted = body.length > AT_ONCE_BYTES ? null : valueIn(messageText(body));
     if (Array.isArray(posted) || isObject(posted)) {
       for (const one of Array.isArray(posted) ? (posted as unknown[]) : [posted]) yield* this.#log(one);
       return;
@@ -80,7 +81,7 @@ class LogDecoder {
 
   *text(body: Buffer): Generator<ReadEvent> {
     const begin = body.toString("latin1", 0, BEGIN_BYTES);
-    const posted = body.length > AT_ONCE_BYTES || !/^\s*[[{]/.test(begin) ? null : valueIn(body.toString("utf8"));
+    const posted = body.length > AT_ONCE_BYTES || !/^\s*[[{]/.test(begin) ? null : valueIn(messageText(body));
     if (posted !== null || LIST.test(begin)) return yield* this.logs(body);
     for (const line of readFilledLines(body)) {
       if (isPending(line)) {
@@ -110,7 +111,8 @@ class LogDecoder {
     for (const [name, value] of shared?.attributes ?? []) add(attributes, name, value);
     const tags = shared?.tags ?? readTags(ddtags, attributes);
     const isCut = common.isCut || shared?.isCut === true;
-    const severity = parseSeverity(log["status"] ?? log["level"]);
+    // Numbers of a status are those of syslog.
+    const severity = severityOfSyslog(log["status"]) ?? parseSeverity(log["status"] ?? log["level"]);
     if (document === null) return tagIfCut(isCut, eventOfAttributes(attributes, this.#choice, { tags, severity }));
     const fields: MutableAttributes = new Map();
     flattenInto(fields, document);

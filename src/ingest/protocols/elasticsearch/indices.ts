@@ -2,7 +2,7 @@ import { LoggiaError } from "../../../errors.ts";
 import { decodeSegment } from "../../../http/segment.ts";
 import { isObject, parseBody } from "../../kit/json.ts";
 import type { Endpoint, PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
-import { failure, PRODUCT, elasticsearchMediaType } from "./respond.ts";
+import { failed, PRODUCT, elasticsearchMediaType } from "./respond.ts";
 
 const SEGMENT = /^\/([^/]+)$/;
 /** Matches an index by the rules for their names, or by date math: `<logs-{now/d}-000001>`. */
@@ -39,6 +39,6 @@ function creation(index: string): PostEndpoint {
       });
       return { items: [], accepted };
     },
-    failed: (failed, _error, headers) => failure(failed, headers.accept),
+    failed,
   };
 }

@@ -4,7 +4,7 @@ import type { Protocol } from "../protocol.ts";
 import { decodeBulk, decodeOne } from "./decode.ts";
 import { indexEndpoint } from "./indices.ts";
 import { infoAnswer, VERSION_SETTING } from "./info.ts";
-import { Actions, failure } from "./respond.ts";
+import { Actions, failed } from "./respond.ts";
 
 /** Matches a bulk path. Old clients add a type after the index. */
 const BULK = /^(?:\/(?<index>[^_/][^/]*)(?:\/[^/]+)?)?\/_bulk$/;
@@ -29,7 +29,8 @@ export const ELASTICSEARCH: Protocol = {
       }
     }
     const answer = infoAnswer(method, path);
-    return answer === null ? indexEndpoint(method, path) : { kind: "info", answer };
+    if (answer === null) return indexEndpoint(method, path);
+    return path === "/" ? { kind: "info", answer, failed } : { kind: "info", answer };
   },
 };
 
@@ -44,7 +45,7 @@ function bulkEndpoint(indexOfPath: string): PostEndpoint {
         accepted: (outcome) => actions.answer(outcome, received.headers, received.query.get("filter_path")),
       };
     },
-    failed: (failed, _error, headers) => failure(failed, headers.accept),
+    failed,
   };
 }
 
@@ -64,6 +65,6 @@ function documentEndpoint(
         accepted: (outcome) => actions.answerOnly(outcome, received.headers.accept),
       };
     },
-    failed: (failed, _error, headers) => failure(failed, headers.accept),
+    failed,
   };
 }

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import type { EventId } from "../../../events/id.ts";
-import type { Failure } from "../../../http/errors.ts";
-import type { Outcome, ProtocolAnswer } from "../../kit/endpoint.ts";
+import type { FailureAnswer, Outcome, ProtocolAnswer } from "../../kit/endpoint.ts";
 import type { Action, Operation, Refusal } from "./decode.ts";
 
 /** Product header. Clients refuse servers whose responses lack it. */
@@ -185,9 +184,9 @@ const EXCEPTIONS: Readonly<Record<number, string>> = {
 };
 
 /** Returns the response for the failure of a whole request. */
-export function failure({ status, body }: Failure, accept: string | undefined): ProtocolAnswer {
+export const failed: FailureAnswer = ({ status, body }, _error, { accept }) => {
   const { message: reason } = (JSON.parse(body.json()) as { error: { message: string } }).error;
   const cause = { type: EXCEPTIONS[status] ?? "exception", reason };
   const error = { root_cause: [cause], ...cause };
   return { status, type: elasticsearchMediaType(accept), headers: PRODUCT, body: JSON.stringify({ error, status }) };
-}
+};

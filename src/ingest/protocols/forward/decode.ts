@@ -6,7 +6,7 @@ import { FluentEntries } from "../../kit/fluent-entry.ts";
 import { decodeValue, textOfBytes } from "../../kit/msgpack.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { TEXT_KEPT_BYTES } from "../../kit/long-json.ts";
+import { lineBeginning } from "../../kit/text-lines.ts";
 import { endOfValue, headAt } from "../../kit/msgpack-scan.ts";
 import { shortValue } from "../../kit/msgpack-shorten.ts";
 import type { ShortValue } from "../../kit/msgpack-shorten.ts";
@@ -107,7 +107,7 @@ export function* forwardEvents(
     const event = read ?? eventOfBytes(bytes, attributes, tag);
     if ("fault" in event) yield event;
     else {
-      const named = event.source === "" ? { ...event, source: tag } : event;
+      const named = event.source === "" || event.sourceKind === "logger" ? { ...event, source: tag } : event;
       yield tagIfCut(short?.isCut === true, { ...named, id: idOf(message, String(n)) });
     }
   }
@@ -159,7 +159,7 @@ function* endOf(entries: Buffer, at: number): Steps<{ end: number; values: numbe
 }
 
 function eventOfBytes(bytes: Buffer, attributes: ReadonlyMap<string, string>, tag: string): ProducerEvent {
-  return eventOfText(bytes.toString("utf8", 0, TEXT_KEPT_BYTES), { source: tag, attributes });
+  return eventOfText(lineBeginning(bytes).text, { source: tag, attributes });
 }
 
 function malformed(why: string): LoggiaError {

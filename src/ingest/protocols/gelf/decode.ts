@@ -4,13 +4,14 @@ import { eventOfAttributes } from "../../kit/document.ts";
 import { flattenInto } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, parseExactly, withoutMark } from "../../kit/json.ts";
+import { messageText } from "../../kit/message-text.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import { readFilledLines } from "../../kit/text-lines.ts";
 import { readOnly } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
-import { parseSeverity } from "../../kit/severity.ts";
+import { parseSeverity, severityOfSyslog } from "../../kit/severity.ts";
 import { readGivenTime } from "../../kit/times.ts";
 
 /**
@@ -23,7 +24,7 @@ export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEv
     const only = yield* onlyMessage(bytes);
     if (only !== null) return yield tagIfCut(only.isCut, eventOfMessage(only.message, choice));
   } else {
-    const whole = messageOf(trimmed(bytes.toString("utf8")));
+    const whole = messageOf(trimmed(messageText(bytes)));
     if (whole !== null) return yield eventOfMessage(whole, choice);
   }
   let count = 0;
@@ -98,7 +99,8 @@ function eventOfMessage(message: Readonly<Record<string, unknown>>, choice: Fiel
   for (const [name, value] of extra) flattenInto(attributes, { [name]: value });
   const texts = [short, full].filter((text): text is string => typeof text === "string" && text.trim() !== "");
   const [text = "", more] = texts;
-  const context = { ...readGivenTime(attributes, "timestamp", timestamp), severity: parseSeverity(level) };
+  const severity = severityOfSyslog(level) ?? parseSeverity(level);
+  const context = { ...readGivenTime(attributes, "timestamp", timestamp), severity };
   const event = eventOfAttributes(attributes, choice, choice.text.length === 0 ? { ...context, text } : context);
   return {
     ...event,

@@ -16,8 +16,8 @@ import { USUAL } from "../../kit/choice.ts";
 import { eventOfText } from "../../kit/document.ts";
 import { decompress, encodingOfContent } from "../../kit/inflate.ts";
 import type { Steps } from "../../kit/steps.ts";
-import { CUT_TAG } from "../../kit/cut-tag.ts";
-import { TEXT_KEPT_BYTES } from "../../kit/long-json.ts";
+import { tagIfCut } from "../../kit/cut-tag.ts";
+import { lineBeginning } from "../../kit/text-lines.ts";
 import { isPending } from "../../kit/steps.ts";
 import type { ProducerEvent } from "../../kit/endpoint.ts";
 import { Chunks } from "./chunks.ts";
@@ -93,11 +93,11 @@ export function* readMessage({ bytes, isCut }: Frame, tally: ListenerTally): Ste
   if (bytes.length === 0) return null;
   const event = isCut ? null : yield* onlyEventOf(bytes);
   if (event !== null) return { event, secret: null };
-  const text = bytes.toString("utf8", 0, TEXT_KEPT_BYTES).trim();
+  const begin = lineBeginning(bytes, isCut);
+  const text = begin.text.trim();
   if (text === "") return null;
   tally.add("malformed");
-  const tags = isCut || bytes.length > TEXT_KEPT_BYTES ? [CUT_TAG] : [];
-  return { event: eventOfText(text, { tags }), secret: null };
+  return { event: tagIfCut(begin.isCut, eventOfText(text)), secret: null };
 }
 
 /** Returns the event of bytes that are exactly one message; null for others. */

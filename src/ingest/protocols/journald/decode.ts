@@ -3,12 +3,12 @@ import type { FieldChoice } from "../../kit/choice.ts";
 import { eventOfAttributes } from "../../kit/document.ts";
 import { add } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
+import { messageText } from "../../kit/message-text.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import { KEPT_BYTES } from "../../kit/long-json.ts";
 import { PENDING } from "../../kit/steps.ts";
 import type { ReadEvent } from "../../kit/endpoint.ts";
-import { parseSeverity } from "../../kit/severity.ts";
 import { readGivenTime } from "../../kit/times.ts";
 
 const LINE_END = 10;
@@ -31,8 +31,6 @@ const ADDRESS_FIELDS: ReadonlySet<string> = new Set([
   "__SEQNUM",
   "__SEQNUM_ID",
 ]);
-/** Fields that name the source of an entry, most specific first. */
-const SOURCES = ["SYSLOG_IDENTIFIER", "_SYSTEMD_UNIT", "_COMM", "_HOSTNAME"] as const;
 
 /** One field: its name and the range of its value. "end" is the blank line after an entry. */
 type Field = { readonly name: string; readonly from: number; readonly to: number; readonly next: number };
@@ -153,7 +151,7 @@ class Entry {
     if (room < to - from) this.#isCut = true;
     if (room <= 0 && to > from) return;
     this.#kept_bytes += room;
-    const value = this.#body.toString("utf8", from, from + room);
+    const value = messageText(this.#body.subarray(from, from + room), room < to - from);
     if (ADDRESS_FIELDS.has(name)) this.#addressFields.set(name, value);
     else if (name === "MESSAGE" && this.#message === undefined && this.#choice.text.length === 0) this.#message = value;
     else add(this.#attributes, name, value);
@@ -161,15 +159,8 @@ class Entry {
 
   event(): ReadEvent {
     const attributes = this.#attributes;
-    const one = (name: string): string => {
-      const value = attributes.get(name);
-      return typeof value === "string" ? value : "";
-    };
-    const source = SOURCES.map(one).find((text) => text !== "");
     const context = {
-      severity: parseSeverity(one("PRIORITY")),
       ...readGivenTime(attributes, REALTIME, this.#addressFields.get(REALTIME)),
-      ...(source !== undefined && { source }),
       ...(this.#message !== undefined && { text: this.#message }),
     };
     const event = eventOfAttributes(attributes, this.#choice, context);

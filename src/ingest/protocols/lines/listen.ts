@@ -56,7 +56,7 @@ export function listenForLines(socket: SocketSettings, context: ListenerContext,
 }
 
 function* readLine({ bytes, isCut }: Frame, tally: ListenerTally): Steps<KeyedEvent | null> {
-  const read = yield* lineOfBytes(bytes);
+  const read = yield* lineOfBytes(bytes, isCut);
   const line = typeof read === "string" ? read.trim() : read;
   if (line === "") return null;
   if (isCut) tally.add("malformed");

@@ -40,7 +40,7 @@ const ENDPOINT: PostEndpoint = {
 /** Adds the source of the request to events without one. */
 function* withSource(events: Iterable<ReadEvent>, source: string, shared: SharedParts): Generator<ReadEvent> {
   for (const event of events) {
-    if ("fault" in event || event.source !== "") yield event;
+    if ("fault" in event || (event.source !== "" && event.sourceKind !== "logger")) yield event;
     else yield shared.allows(source.length) ? { ...event, source } : tagIfCut(true, event);
   }
 }

@@ -5,6 +5,7 @@ import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { AT_ONCE_BYTES, isObject, valueIn, withoutMark } from "../../kit/json.ts";
 import { JsonScanner } from "../../kit/json-scanner.ts";
+import { messageText } from "../../kit/message-text.ts";
 import { readValue, runOfValues } from "../../kit/long-json.ts";
 import type { ReadEvent } from "../../kit/endpoint.ts";
 import { readBodyValue, readRecordTime, Records } from "./record.ts";
@@ -31,7 +32,7 @@ export function* decodeJson(received: Exported): Generator<ReadEvent> {
   const body = withoutMark(received.body);
   const records = new Records(received);
   if (body.length > AT_ONCE_BYTES) return yield* decodeLong(body, records);
-  const request = valueIn(body.toString("utf8"));
+  const request = valueIn(messageText(body));
   if (isObject(request)) return yield* recordsOf(request, records);
   let count = 0;
   for (const read of runOfValues(body)) {

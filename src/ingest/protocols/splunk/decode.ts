@@ -116,8 +116,8 @@ function eventOf(event: unknown, envelope: Readonly<Record<string, unknown>>, ch
   const text = typeof event === "string" ? event : compactJson(event);
   const time = readGivenTime(attributes, "time", envelope["time"]);
   const read = eventOfAttributes(attributes, choice, { ...time, ...(isText && { text }) });
-  const isOfHost = read.source === "" || read.source === envelope["host"];
-  return { ...read, text: read.text === "" ? text : read.text, source: isOfHost && tag !== null ? tag : read.source };
+  const isKnown = read.source !== "" && read.sourceKind === undefined;
+  return { ...read, text: read.text === "" ? text : read.text, source: isKnown ? read.source : (tag ?? read.source) };
 }
 
 /**

@@ -1,5 +1,3 @@
-import { isAscii, isUtf8 } from "node:buffer";
-
 import type { Zone } from "../../../query/zone.ts";
 import { USUAL } from "../../kit/choice.ts";
 import { eventOfDocument } from "../../kit/document.ts";
@@ -7,9 +5,12 @@ import { put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { objectIn } from "../../kit/json.ts";
 import { CUT_TAG } from "../../kit/cut-tag.ts";
-import type { ProducerEvent, ProducerTime } from "../../kit/endpoint.ts";
+import type { ProducerEvent } from "../../kit/endpoint.ts";
+import type { ProducerTime } from "../../kit/time-forms.ts";
+import { messageText } from "../../kit/message-text.ts";
 import { severityOfSyslog } from "../../kit/severity.ts";
-import { BsdTimes, isoTime } from "./times.ts";
+import { readProducerTime } from "../../kit/times.ts";
+import { BsdTimes } from "./times.ts";
 import { readStructuredData } from "./structured-data.ts";
 
 export type SyslogOptions = {
@@ -68,7 +69,7 @@ export class SyslogDecoder {
   }
 
   #read(bytes: Buffer, isCut: boolean, now_ms: number): SyslogMessage {
-    const line = textOf(bytes);
+    const line = messageText(bytes, isCut);
     const [head = "", digits] = PRIORITY.exec(line) ?? [];
     const priority = digits === undefined ? -1 : Number(digits);
     const tags = isCut ? CUT : NOTHING;
@@ -139,7 +140,7 @@ function readHeader(line: string, start: number, attributes: MutableAttributes, 
   }
   const [time_end = 0, host_end = 0, app_end = 0, process_end = 0, message_end = 0] = ends;
   const stamp = line.slice(start, time_end);
-  const time = stamp === "-" ? null : isoTime(stamp);
+  const time = stamp === "-" ? null : readProducerTime(stamp);
   if (time === null && stamp !== "-") return null;
   const end = readStructuredData(line, message_end + 1, attributes, (key) => (secret.key = key));
   if (end === -1) return null;
@@ -170,7 +171,7 @@ function withFields(event: ProducerEvent): ProducerEvent {
   return {
     ...read,
     text: read.text === "" ? event.text : read.text,
-    source: read.source === "" || read.source === document["hostname"] ? source || read.source : read.source,
+    source: read.source === "" || read.sourceKind !== undefined ? source || read.source : read.source,
     severity: read.severity ?? severity,
     time: read.time ?? time,
     tags: [...tags, ...read.tags],
@@ -192,29 +193,6 @@ function plain(line: string, attributes: MutableAttributes, priority: number, ta
   const severity = priority < 0 ? null : severityOfSyslog(priority & 7);
   const event = { text: line, severity, source: "", geo: null, tags, time: null, attributes };
   return { event, secret: null };
-}
-
-/** Decodes text. Devices without UTF-8 send Latin-1; many senders cut messages amid a character. */
-function textOf(bytes: Buffer): string {
-  const text = bytes.toString("utf8");
-  return !text.includes("\ufffd") || isUtf8(bytes) || isCutUtf8(bytes) ? text : bytes.toString("latin1");
-}
-
-/** Whether bytes are UTF-8 but for an incomplete character at the end. */
-function isCutUtf8(bytes: Buffer): boolean {
-  let lead = bytes.length - 1;
-  while (lead > 0 && bytes.length - lead < 3 && isContinuation(bytes[lead]!)) lead -= 1;
-  const first = bytes[lead];
-  if (first === undefined || first < 0xc2 || first > 0xf4) return false;
-  const needed = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  const before = bytes.subarray(0, lead);
-  if (bytes.length - lead >= needed || !isUtf8(before)) return false;
-  // A single such byte after ASCII is a letter of Latin-1.
-  return bytes.length - lead > 1 || !isAscii(before);
-}
-
-function isContinuation(byte: number): boolean {
-  return (byte & 0xc0) === 0x80;
 }
 
 const WHOLE = /^(?:0|[1-9]\d{0,14})$/;

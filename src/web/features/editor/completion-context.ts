@@ -1,12 +1,14 @@
+import { LoggiaError } from "../../../errors.ts";
+import { EVENTS, USERS, canonical } from "../../../query/fields.ts";
+import { QueryFault } from "../../../query/fault.ts";
 import { tokenize } from "../../../query/lexer.ts";
 import type { Token } from "../../../query/lexer.ts";
-import { CLAUSES } from "../../../query/parse-values.ts";
-import { compareOp } from "../../../query/parse-conditions.ts";
-import { FUNCTIONS, parsePercent } from "../../../query/parse-groups.ts";
-import { NUMBER_AGGREGATES } from "../../../query/plan.ts";
-import { isSymbol, isWord } from "../../../query/token-cursor.ts";
-import { UNITS } from "../../../query/syntax.ts";
-import type { Span } from "../../../query/syntax.ts";
+import { FUNCTIONS } from "../../../query/parse-groups.ts";
+import { parseQuery } from "../../../query/parser.ts";
+import { isWord } from "../../../query/token-cursor.ts";
+import type { Expected } from "../../../query/token-cursor.ts";
+import { PERIOD_UNITS, UNITS } from "../../../query/syntax.ts";
+import type { Name, Span } from "../../../query/syntax.ts";
 import { fieldName } from "../../parts/query/print.ts";
 
 /** What can be typed at the caret. */
@@ -25,7 +27,7 @@ export type CompletionContext = {
   readonly table: "events" | "users";
 };
 
-type Expected = Partial<Pick<CompletionContext, "words" | "fields" | "valuesOf" | "classes">>;
+type Offered = Partial<Pick<CompletionContext, "words" | "fields" | "valuesOf">>;
 
 /** Returns what the caret expects; null within words, comments and strings without a field. */
 export function completionContextAt(text: string, caret: number): CompletionContext | null {
@@ -34,20 +36,24 @@ export function completionContextAt(text: string, caret: number): CompletionCont
   if (tokens === null || /^[\p{L}\p{N}_]/u.test(text.slice(caret))) return null;
   const current = currentWord(tokens, before);
   const done = current === null ? tokens : tokens.slice(0, -1);
-  const gap = before.slice(done.at(-1)?.span.end ?? 0, current?.start ?? caret);
+  const start = current?.start ?? caret;
+  const gap = before.slice(done.at(-1)?.span.end ?? 0, start);
   if (gap.includes("//") || (gap === "" && done.at(-1)?.kind === "string")) return null;
-  const expected = expectedAfter(done, gap === ".");
+  const table = tokens.length > 1 && isWord(tokens[1]!, "users") ? "users" : "events";
+  const expected = expectedAfter(before.slice(0, start));
+  const isClass = gap === "." && expected.phrase === "the key of a class right after the dot";
+  const offered = gap === "." ? {} : offeredFor(expected, done);
   const quote = /^['"]/.exec(current?.text ?? "")?.[0] ?? null;
-  if (quote !== null && (expected.valuesOf ?? null) === null) return null;
+  if (quote !== null && (offered.valuesOf ?? null) === null) return null;
   return {
     // A closing quote typed ahead is replaced together with the string.
-    span: { start: current?.start ?? caret, end: quote !== null && text[caret] === quote ? caret + 1 : caret },
+    span: { start, end: quote !== null && text[caret] === quote ? caret + 1 : caret },
     typed: current?.text.replace(/^['"]|(?<=^@)['"]/, "") ?? "",
-    words: expected.words ?? [],
-    fields: expected.fields ?? null,
-    valuesOf: expected.valuesOf ?? null,
-    classes: expected.classes ?? false,
-    table: tokens.length > 1 && isWord(tokens[1]!, "users") ? "users" : "events",
+    words: offered.words ?? [],
+    fields: offered.fields ?? null,
+    valuesOf: offered.valuesOf ?? null,
+    classes: isClass && table === "events",
+    table,
   };
 }
 
@@ -77,168 +83,95 @@ function currentWord(
   return kind === "symbol" ? null : { text, start };
 }
 
-const OF_GROUPS: ReadonlySet<string> = new Set(["HAVING", "COMPARE", "FILL"]);
-const PERIODS = ["DAY", "HOUR", "WEEK", "MONTH", "SECONDS(", "MINUTES(", "HOURS(", "DAYS(", "BANDS("];
+/** Texts that replace an unexpected one, in turn, so that what follows it can be parsed. */
+const REPAIRS = ["=", "''", "1", ""];
+const MOST_REPAIRS = 40;
+
+/** Returns what the parser expects after a text. Faults within the text are repaired. */
+function expectedAfter(text: string): Expected {
+  let repaired = text;
+  for (let repairs = 0; ; repairs++) {
+    const expected: Expected = { words: new Set(), phrase: null, field: null };
+    const span = faultOf(repaired, expected);
+    const isNoted = expected.words.size > 0 || expected.phrase !== null;
+    if (span === null || isNoted || span.start === repaired.length || repairs === MOST_REPAIRS) return expected;
+    const repair = REPAIRS[REPAIRS.indexOf(repaired.slice(span.start, span.end)) + 1]!;
+    repaired = `${repaired.slice(0, span.start)}${repair} ${repaired.slice(span.end)}`;
+  }
+}
+
+/** Returns the place of the first fault; null if there is none. */
+function faultOf(text: string, expected: Expected): Span | null {
+  try {
+    parseQuery(text, { takeLimit: Infinity, expected });
+    return null;
+  } catch (error) {
+    if (!(error instanceof LoggiaError)) throw error;
+    // A repaired text can be too long.
+    return error instanceof QueryFault ? error.span : null;
+  }
+}
+
+/** Words that are offered with their parenthesis. */
+const CALLED: ReadonlySet<string> = new Set(["OCCURS", "COLUMNS", "COMPARE", ...UNITS]);
+const PERIODS = ["DAY", "HOUR", "WEEK", "MONTH", ...PERIOD_UNITS.map((unit) => `${unit}(`), "BANDS("];
 const AGGREGATES = ["COUNT", ...FUNCTIONS.filter((name) => name !== "COUNT").map((name) => `${name}(`), "P95("];
-const STEPS = UNITS.map((unit) => `${unit}(`);
+const OF_ANY_FIELD = ["DISTINCT", "FIRST", "LAST"];
+const EQUALITIES: ReadonlySet<string> = new Set(["=", "!=", "<>", "(", ","]);
+const OF_KEYS = ["KEY", ...AGGREGATES];
 
-/** @param isClass whether a dot follows the tokens directly */
-function expectedAfter(tokens: readonly Token[], isClass: boolean): Expected {
-  const [first, table, key] = tokens;
-  if (first === undefined) return { words: ["GET"] };
-  if (table === undefined) return { words: ["events", "users"] };
-  if (tokens.length === 2 && isClass && isWord(table, "events")) return { classes: true };
-  const open = openParenthesis(tokens);
-  if (open !== -1) return insideOf(tokens, open);
-  const start = tokens.findLastIndex((token) => isClause(token));
-  const rest = clausesLeft(tokens);
-  if (start === -1) return { words: key === undefined || key.kind === "class" ? rest : ["OCCURS("] };
-  return ofClause(tokens, start, rest);
-}
-
-function isClause(token: Token): boolean {
-  return [...CLAUSES, "GROUP"].some((clause) => isWord(token, clause));
-}
-
-function clausesLeft(tokens: readonly Token[]): string[] {
+/** Returns the useful part of what is expected. */
+function offeredFor({ words, phrase, field }: Expected, tokens: readonly Token[]): Offered {
   const isGrouped = tokens.some((token) => isWord(token, "GROUPBY") || isWord(token, "GROUP"));
-  return CLAUSES.filter((clause) => !tokens.some((token) => isWord(token, clause)))
-    .filter((clause) => (clause === "GROUPBY" ? !isGrouped : isGrouped || !OF_GROUPS.has(clause)))
-    .map((clause) => (clause === "OCCURS" || clause === "COLUMNS" || clause === "COMPARE" ? `${clause}(` : clause));
-}
-
-/** Returns the index of the innermost open parenthesis, or -1. */
-function openParenthesis(tokens: readonly Token[]): number {
-  let depth = 0;
-  for (let i = tokens.length - 1; i >= 0; i--) {
-    if (isSymbol(tokens[i]!, ")")) depth += 1;
-    else if (isSymbol(tokens[i]!, "(") && (depth -= 1) < 0) return i;
+  switch (phrase) {
+    case 'a field, NOT or "("':
+      return { words: ["NOT"], fields: "compared" };
+    case 'an aggregate, NOT or "("':
+      return { words: ["NOT", ...OF_KEYS] };
+    case "the name of a column":
+      return isGrouped ? { words: OF_KEYS } : { words: AGGREGATES, fields: "shown" };
+    case "the field to sort by":
+      return isGrouped ? { words: OF_KEYS } : { fields: "sorted" };
+    case "DAY, HOUR or the field to group by":
+      return { words: PERIODS, fields: "grouped" };
+    case "value or an attribute such as @duration":
+      return { fields: "numbers" };
+    case "a field":
+      return { fields: OF_ANY_FIELD.some((name) => isWord(tokens.at(-2)!, name)) ? "grouped" : "numbers" };
+    case "a string, a number or a date":
+      if (words.size > 0) return { words: [...words] };
+      return EQUALITIES.has(tokens.at(-1)!.text) ? { valuesOf: fieldName(field!.text) } : {};
+    case "a name after AS":
+    case "the key of a class right after the dot":
+      return {};
+    case null:
+      return { words: offeredWords(words, field, hiddenWords(tokens, isGrouped)) };
   }
-  return -1;
+  throw phrase satisfies never;
 }
 
-function ofClause(tokens: readonly Token[], start: number, rest: readonly string[]): Expected {
-  const clause = tokens[start]!.text.toUpperCase();
-  const inner = tokens.slice(start + 1);
-  const last = inner.at(-1);
-  switch (clause) {
-    case "WHERE":
-      return ofCondition(inner, "compared", rest);
-    case "HAVING":
-      return ofCondition(inner, null, rest);
-    case "GROUP":
-    case "GROUPBY": {
-      if (clause === "GROUP" && last === undefined) return { words: ["BY"] };
-      const isKey = last === undefined || isSymbol(last, ",") || (isWord(last, "BY") && inner.length === 1);
-      return isKey ? { words: PERIODS, fields: "grouped" } : { words: rest };
-    }
-    case "SORT": {
-      const isGrouped = tokens.some((token) => isWord(token, "GROUPBY") || isWord(token, "GROUP"));
-      if (last === undefined) return isGrouped ? { words: ["KEY", ...AGGREGATES] } : { fields: "sorted" };
-      return { words: isWord(last, "ASC") || isWord(last, "DESC") ? rest : ["ASC", "DESC", ...rest] };
-    }
-    case "TAKE":
-    case "SKIP":
-    case "OCCURS":
-    case "COLUMNS":
-    case "COMPARE":
-      return last === undefined ? {} : { words: rest };
-    default:
-      return { words: rest };
-  }
+/** Returns the words that are valid syntax, but a fault without groups or in a rate. */
+function hiddenWords(tokens: readonly Token[], isGrouped: boolean): readonly string[] {
+  if (tokens.at(-2)?.text.toUpperCase() === "RATE") return ["MONTHS"];
+  return isGrouped ? [] : ["HAVING", "COMPARE", "FILL"];
 }
 
-/** Returns what continues a condition. `fields` is null for conditions on aggregates. */
-function ofCondition(inner: readonly Token[], fields: "compared" | null, rest: readonly string[]): Expected {
-  const last = inner.at(-1);
-  const previous = inner.at(-2);
-  const joins = (token: Token | undefined): boolean =>
-    token === undefined || isSymbol(token, "(") || ["AND", "OR"].some((word) => isWord(token, word));
-  const operand: Expected = fields === null ? { words: ["NOT", "KEY", ...AGGREGATES] } : { words: ["NOT"], fields };
-  if (last === undefined || joins(last)) return operand;
-  if (isWord(last, "NOT")) {
-    if (previous !== undefined && isWord(previous, "IS")) return { words: ["NULL"] };
-    return joins(previous) || isWord(previous!, "NOT") ? operand : { words: negatedTestsOf(previous!) };
-  }
-  if (isSymbol(last, "+") || isSymbol(last, "-"))
-    return previous !== undefined && compareOp(previous) === null ? { words: STEPS } : {};
-  if (isWord(last, "IS")) return { words: ["NULL", "NOT NULL"] };
-  if (compareOp(last) !== null) {
-    const isEquality = ["=", "!=", "<>"].some((sign) => isSymbol(last, sign));
-    // In `LAST(created)`, the field determines the values.
-    const field = fields === null && inner.at(-3)?.text.toLowerCase() === "created" ? inner.at(-3) : previous;
-    return field === undefined ? {} : ofValues(field, isEquality);
-  }
-  if (["IN", "CONTAINS", "MATCHES", "WITHIN", "NEAR"].some((word) => isWord(last, word))) return {};
-  const isName = last.kind === "word" || last.kind === "attribute";
-  if (isName && (joins(previous) || isWord(previous!, "NOT")) && !isWord(last, "NULL"))
-    return operatorsOf(last, fields);
-  return { words: ["AND", "OR", ...rest] };
+function offeredWords(expected: ReadonlySet<string>, field: Name | null, hidden: readonly string[]): string[] {
+  if (expected.has("CONTAINS")) return testsOf(field!, !expected.has("IS"));
+  if (expected.has("IS")) return [">", ">=", "<", "<=", "=", "!=", "IS NULL"];
+  if (expected.has("NULL")) return expected.has("NOT") ? ["NULL", "NOT NULL"] : ["NULL"];
+  const words = [...expected].filter((word) => !hidden.includes(word));
+  return words.map((word) => (CALLED.has(word) ? `${word}(` : word));
 }
 
-function isPlace(field: Token): boolean {
-  return fieldName(field.value) === "geo";
-}
-
-function isData(field: Token): boolean {
-  return fieldName(field.value) === "data";
-}
-
-/** Returns the tests that may follow a field and NOT. */
-function negatedTestsOf(field: Token): string[] {
-  if (isPlace(field)) return ["WITHIN (", "NEAR ("];
-  return isData(field) ? ["CONTAINS", "MATCHES"] : ["IN (", "CONTAINS", "MATCHES"];
-}
-
-function operatorsOf(field: Token, fields: "compared" | null): Expected {
-  if (fields === null) return { words: [">", ">=", "<", "<=", "=", "!=", "IS NULL"] };
-  const name = fieldName(field.value);
-  if (isPlace(field)) return { words: ["NEAR (", "WITHIN (", "IS NULL", "IS NOT NULL"] };
-  if (isData(field)) return { words: ["CONTAINS", "MATCHES", "IS NULL", "IS NOT NULL"] };
-  const isOrdered = name === "value" || name === "count" || name === "level" || DATES.has(name);
-  const comparisons = isOrdered ? [">=", "<", "=", "!="] : ["=", "!=", "CONTAINS", "IN (", "MATCHES"];
-  return { words: [...comparisons, "IS NULL", "IS NOT NULL"] };
-}
-
-function ofValues(field: Token, isEquality = true): Expected {
-  const name = fieldName(field.value);
-  if (DATES.has(name)) return { words: ["TODAY", "NOW"] };
-  return isEquality ? { valuesOf: name } : {};
-}
-
-const DATES: ReadonlySet<string> = new Set(["created", "seen"]);
-
-/** Returns what is expected inside the parenthesis at `open`. */
-function insideOf(tokens: readonly Token[], open: number): Expected {
-  const opener = tokens[open - 1];
-  const inner = tokens.slice(open + 1);
-  const last = inner.at(-1);
-  const word = opener?.kind === "word" ? opener.text.toUpperCase() : "";
-  const isNext = last === undefined || isSymbol(last, ",");
-  if (word === "IN") {
-    const field = tokens[isWord(tokens[open - 2]!, "NOT") ? open - 3 : open - 2];
-    return isNext && field !== undefined ? ofValues(field) : {};
-  }
-  if (word === "COLUMNS") return ofColumns(tokens, isNext);
-  if (word === "OCCURS") {
-    if (last !== undefined && (isSymbol(last, "+") || isSymbol(last, "-"))) return { words: STEPS };
-    return isNext ? { words: ["TODAY", "NOW"] } : {};
-  }
-  if (word === "RATE" || word === "COMPARE")
-    return last === undefined ? { words: STEPS.filter((step) => step !== "MONTHS(" || word === "COMPARE") } : {};
-  const isOfNumbers = NUMBER_AGGREGATES.some((name) => name === word.toLowerCase()) || parsePercent(word) !== null;
-  if (word === "BANDS" || isOfNumbers) {
-    return last === undefined ? { fields: "numbers" } : {};
-  }
-  if (["DISTINCT", "FIRST", "LAST"].includes(word)) return last === undefined ? { fields: "grouped" } : {};
-  if (["WITHIN", "NEAR", ...UNITS].includes(word)) return {};
-  const clause = tokens.slice(0, open).findLast((token) => isClause(token));
-  const isHaving = clause !== undefined && isWord(clause, "HAVING") && word !== "COUNT";
-  return ofCondition(inner, isHaving ? null : "compared", []);
-}
-
-function ofColumns(tokens: readonly Token[], isNext: boolean): Expected {
-  if (!isNext) return {};
-  const isGrouped = tokens.some((token) => isWord(token, "GROUPBY") || isWord(token, "GROUP"));
-  return isGrouped ? { words: ["KEY", ...AGGREGATES] } : { words: AGGREGATES, fields: "shown" };
+/** Returns the tests that are useful for a field. */
+function testsOf({ text }: Name, isNegated: boolean): string[] {
+  const name = canonical(text);
+  const type = EVENTS.fields.get(name)?.type ?? USERS.fields.get(name)?.type;
+  const nullity = isNegated ? [] : ["IS NULL", "IS NOT NULL"];
+  if (type === "place") return ["NEAR (", "WITHIN (", ...nullity];
+  if (type === "searched") return ["CONTAINS", "MATCHES", ...nullity];
+  if (isNegated) return ["IN (", "CONTAINS", "MATCHES"];
+  const isOrdered = type === "number" || type === "date" || type === "level";
+  return [...(isOrdered ? [">=", "<", "=", "!="] : ["=", "!=", "CONTAINS", "IN (", "MATCHES"]), ...nullity];
 }

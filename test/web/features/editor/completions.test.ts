@@ -1,5 +1,8 @@
 import test from "ava";
 
+import { QueryFault } from "../../../../src/query/fault.ts";
+import { QUERY_LIMIT } from "../../../../src/query/lexer.ts";
+import { parseQuery } from "../../../../src/query/parser.ts";
 import { checkQuery } from "../../../../src/web/features/editor/check.ts";
 import { completionContextAt } from "../../../../src/web/features/editor/completion-context.ts";
 import { valueQuery } from "../../../../src/web/features/editor/completion-source.ts";
@@ -81,6 +84,69 @@ test("valid completions are offered at each place", (t) => {
     else t.deepEqual(found, labels, marked);
   }
 });
+
+test("tests and values of HAVING are those of aggregates", (t) => {
+  const tests = [">", ">=", "<", "<=", "=", "!=", "IS NULL"];
+  t.deepEqual(offered("GET events GROUPBY source HAVING P95(@took) |"), tests);
+  t.deepEqual(offered("GET events WHERE user = 'a' GROUPBY source HAVING COUNT |"), tests);
+  t.deepEqual(offered("GET events GROUPBY source HAVING COUNT = |"), []);
+  t.deepEqual(offered("GET events GROUPBY source HAVING LAST(user) = |"), []);
+  t.deepEqual(offered("GET events GROUPBY source HAVING LAST(created) > |"), ["TODAY", "NOW"]);
+});
+
+test("words are offered only where they have a meaning", (t) => {
+  t.deepEqual(offered("GET events GROUPBY source COLUMNS(COUNT |"), ["AS"]);
+  t.deepEqual(offered("GET events GROUPBY source COLUMNS(COUNT AS |"), []);
+  t.false(offered("GET events GROUPBY source COLUMNS(RATE(|").includes("MONTHS(…)"));
+  t.true(offered("GET events GROUPBY source COMPARE(|").includes("MONTHS(…)"));
+  t.deepEqual(offered("GET events SORT value FILL|"), []);
+  t.deepEqual(offered("GET users.|"), []);
+  t.deepEqual(offered("GET events WHERE @http.|"), []);
+});
+
+test("a fault before the caret does not prevent completions", (t) => {
+  for (const marked of [
+    "GET events WHERE user = alice AND source = |",
+    "GET events TKAE 5 WHERE source = |",
+    "GET events TAKE 1000 WHERE source = |",
+    "GET events TAKE all WHERE source = |",
+    "GET events WHERE user LIKE 'a' AND source = |",
+    "GET events WHERE value BETWEEN 1 AND 2 AND source = |",
+    "GET events WHERE AND source = |",
+  ]) {
+    t.deepEqual(offered(marked), ["payments", "it's"], marked);
+  }
+  // The repaired text is longer than a query may be.
+  t.deepEqual(offered(`${"GET events WHERE user = a AND source".padEnd(QUERY_LIMIT - 2)}= |`), []);
+  t.deepEqual(offered(`GET events ${"x ".repeat(2000)}5 |`), []);
+});
+
+test("the parser accepts every word that is offered", (t) => {
+  let words = 0;
+  for (const example of examples()) {
+    for (const { index } of example.matchAll(/(?<=[\s(])/g)) {
+      const before = example.slice(0, index);
+      const context = completionContextAt(before, index);
+      if (context?.typed !== "") continue;
+      for (const word of context.words) {
+        const span = parseFault(`${before}${word} `)?.span;
+        t.true(span === undefined || span.start >= index + word.length, `${before}|${word}`);
+        words += 1;
+      }
+    }
+  }
+  t.true(words > 1000, `${words}`);
+});
+
+function parseFault(text: string): QueryFault | null {
+  try {
+    parseQuery(text);
+    return null;
+  } catch (error) {
+    if (error instanceof QueryFault) return error;
+    throw error;
+  }
+}
 
 test("nothing is offered within words, comments and strings without a field", (t) => {
   for (const marked of [

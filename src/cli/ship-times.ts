@@ -1,0 +1,35 @@
+import { LoggiaError } from "../errors.ts";
+import { USUAL_TIMES } from "../ingest/kit/time-forms.ts";
+import type { DateOrder, TimeReading } from "../ingest/kit/time-forms.ts";
+import { timeFormatOf } from "../ingest/kit/time-format.ts";
+import { localZoneNamed, localZoneOfMachine } from "../ingest/kit/time-zones.ts";
+import { CommandError } from "./request.ts";
+
+export type TimeOptions = {
+  /** Order of day and month in dates such as 05/06/2011. Default: such dates are not read */
+  readonly dates?: DateOrder;
+  /** Format of times in strptime's directives, which is tried before the known forms. */
+  readonly timeFormat?: string;
+  /** Zone of times without one. Default: that of this machine */
+  readonly tz?: string;
+};
+
+/**
+ * Returns how the times of lines are read.
+ * @throws CommandError if the format or the zone is invalid
+ */
+export function timeReadingOf({ dates, timeFormat, tz }: TimeOptions): TimeReading {
+  const format = timeFormat === undefined ? null : timeFormatOf(timeFormat);
+  if (typeof format === "string") throw new CommandError(`--time-format ${timeFormat} can't be used: ${format}`);
+  return { ...USUAL_TIMES, local: localZoneOf(tz), dates: dates ?? null, format };
+}
+
+function localZoneOf(tz: string | undefined): TimeReading["local"] {
+  if (tz === undefined) return localZoneOfMachine(Date.now());
+  try {
+    return localZoneNamed(tz, Date.now());
+  } catch (error) {
+    if (!(error instanceof LoggiaError)) throw error;
+    throw new CommandError(error.message.replace("The parameter tz", "--tz"), { cause: error });
+  }
+}
