@@ -3,12 +3,12 @@ import type { FieldChoice } from "./choice.ts";
 import { tagIfCut } from "./cut-tag.ts";
 import { eventOfDocument, eventOfText } from "./document.ts";
 import type { ProducerEvent, ReadEvent } from "./endpoint.ts";
-import { isObject, parseExactly } from "./json.ts";
-import { readOnly, runOfValues } from "./long-json.ts";
+import { isObject } from "./json.ts";
+import { runOfValues } from "./long-json.ts";
 import { eventOfOwn } from "./own-event.ts";
 import { isPending } from "./steps.ts";
 import type { Steps } from "./steps.ts";
-import { lineBeginning } from "./text-lines.ts";
+import { lineBeginning, objectOfLine } from "./text-lines.ts";
 import type { TextLine } from "./text-lines.ts";
 
 /** Matches the beginning of a list of objects. */
@@ -33,25 +33,8 @@ export function* eventsOfJson(line: TextLine, choice: FieldChoice): Generator<Re
 
 /** Returns the event of a line that is a JSON object; null for other lines. */
 export function* eventOfObject(line: TextLine, choice: FieldChoice): Steps<ProducerEvent | null> {
-  if (typeof line === "string") return eventOfJson(line, choice);
-  try {
-    const { value, isCut } = yield* readOnly(line);
-    return isObject(value) ? tagIfCut(isCut, eventOfMembers(value, choice)) : null;
-  } catch (error) {
-    if (error instanceof LoggiaError) return null;
-    throw error;
-  }
-}
-
-function eventOfJson(line: string, choice: FieldChoice): ProducerEvent | null {
-  if (!line.trimStart().startsWith("{")) return null;
-  let document: unknown;
-  try {
-    document = parseExactly(line);
-  } catch {
-    return null;
-  }
-  return isObject(document) ? eventOfMembers(document, choice) : null;
+  const read = yield* objectOfLine(line);
+  return read === null ? null : tagIfCut(read.isCut, eventOfMembers(read.value, choice));
 }
 
 function eventOfMembers(document: Readonly<Record<string, unknown>>, choice: FieldChoice): ProducerEvent {

@@ -1,6 +1,7 @@
-import { AT_ONCE_BYTES } from "./json.ts";
+import { LoggiaError } from "../../errors.ts";
+import { AT_ONCE_BYTES, isObject, parseExactly } from "./json.ts";
 import type { Steps, Pending } from "./steps.ts";
-import { TEXT_KEPT_BYTES } from "./long-json.ts";
+import { readOnly, TEXT_KEPT_BYTES } from "./long-json.ts";
 import { messageText } from "./message-text.ts";
 import { PENDING } from "./steps.ts";
 
@@ -70,6 +71,28 @@ export function* lineOfBytes(bytes: Buffer, isCut = false): Steps<TextLine> {
 export function lineBeginning(line: Buffer, isLineCut = false): { readonly text: string; readonly isCut: boolean } {
   const isCut = isLineCut || line.length > TEXT_KEPT_BYTES;
   return { text: messageText(line.subarray(0, TEXT_KEPT_BYTES), isCut), isCut };
+}
+
+/** The JSON of a line, and whether parts of it were left out because it is too long. */
+export type LineValue<T = unknown> = { readonly value: T; readonly isCut: boolean };
+export type LineObject = LineValue<Readonly<Record<string, unknown>>>;
+
+/** Reads the JSON value that a line is. Returns the error if it is not JSON. */
+export function* valueOfLine(line: TextLine): Steps<LineValue | Error> {
+  try {
+    return typeof line === "string" ? { value: parseExactly(line), isCut: false } : yield* readOnly(line);
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof LoggiaError) return error;
+    throw error;
+  }
+}
+
+/** Reads the JSON object that a line is; null for other lines. */
+export function* objectOfLine(line: TextLine): Steps<LineObject | null> {
+  // Most lines are plain text. A parser's error takes long to create.
+  if (typeof line === "string" && !line.trimStart().startsWith("{")) return null;
+  const read = yield* valueOfLine(line);
+  return read instanceof Error || !isObject(read.value) ? null : (read as LineObject);
 }
 
 /** Like `Buffer.indexOf`, in steps. */

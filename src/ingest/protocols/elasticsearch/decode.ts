@@ -5,8 +5,8 @@ import { eventOfDocument } from "../../kit/document.ts";
 import { isObject, parseExactly, withoutMark } from "../../kit/json.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { readTextLines } from "../../kit/text-lines.ts";
-import type { TextLine } from "../../kit/text-lines.ts";
+import { readTextLines, valueOfLine } from "../../kit/text-lines.ts";
+import type { LineValue, TextLine } from "../../kit/text-lines.ts";
 import { readOnly } from "../../kit/long-json.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
@@ -71,10 +71,7 @@ export function* decodeBulk(
     const text = yield* nextLine(lines);
     number += 1;
     if (text === null) throw malformed(number, "the document of the preceding action is missing");
-    const { document, isCut } =
-      typeof text === "string"
-        ? { document: readDocument(text, operation), isCut: false }
-        : yield* readLong(text, operation);
+    const { value: document, isCut } = yield* readDocument(text, operation);
     if (!isObject(document)) {
       const reason = typeof document === "string" ? document : "the document is not a JSON object";
       onAction({ operation, index, id, refusal: { status: 400, type: "document_parsing_exception", reason } });
@@ -157,26 +154,11 @@ function readAction(line: string, number: number, indexOfPath: string): Omit<Act
   return { operation: own, index, id: text === "" ? null : text };
 }
 
-/** Returns the document, or a fault as text. An update needs `upsert` or `doc_as_upsert`. */
-function readDocument(line: string, operation: Operation): unknown {
-  let value: unknown;
-  try {
-    value = parseExactly(line);
-  } catch (error) {
-    return `the document is not valid JSON: ${(error as Error).message}`;
-  }
-  return documentOf(value, operation);
-}
-
-/** Like {@link readDocument}, for a line that is too long to be parsed at once. */
-function* readLong(line: Buffer, operation: Operation): Steps<{ readonly document: unknown; readonly isCut: boolean }> {
-  try {
-    const { value, isCut } = yield* readOnly(line);
-    return { document: documentOf(value, operation), isCut };
-  } catch (error) {
-    if (!(error instanceof LoggiaError)) throw error;
-    return { document: `the document is not valid JSON: ${error.message}`, isCut: false };
-  }
+/** Reads the document, or a fault as text. An update needs `upsert` or `doc_as_upsert`. */
+function* readDocument(line: TextLine, operation: Operation): Steps<LineValue> {
+  const read = yield* valueOfLine(line);
+  if (read instanceof Error) return { value: `the document is not valid JSON: ${read.message}`, isCut: false };
+  return { value: documentOf(read.value, operation), isCut: read.isCut };
 }
 
 function documentOf(value: unknown, operation: Operation): unknown {

@@ -3,12 +3,12 @@ import type { FieldChoice } from "../../kit/choice.ts";
 import { eventOfAttributes } from "../../kit/document.ts";
 import { flattenInto } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
-import { AT_ONCE_BYTES, isObject, parseExactly, withoutMark } from "../../kit/json.ts";
+import { AT_ONCE_BYTES, withoutMark } from "../../kit/json.ts";
 import { messageText } from "../../kit/message-text.ts";
 import type { Steps } from "../../kit/steps.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
-import { readFilledLines } from "../../kit/text-lines.ts";
-import { readOnly } from "../../kit/long-json.ts";
+import { objectOfLine, readFilledLines } from "../../kit/text-lines.ts";
+import type { LineObject, TextLine } from "../../kit/text-lines.ts";
 import { isPending, PENDING } from "../../kit/steps.ts";
 import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
 import { parseSeverity, severityOfSyslog } from "../../kit/severity.ts";
@@ -20,49 +20,35 @@ import { readGivenTime } from "../../kit/times.ts";
  */
 export function* decodeGelf(body: Buffer, choice: FieldChoice): Generator<ReadEvent> {
   const bytes = withoutMark(body);
-  if (bytes.length > AT_ONCE_BYTES) {
-    const only = yield* onlyMessage(bytes);
-    if (only !== null) return yield tagIfCut(only.isCut, eventOfMessage(only.message, choice));
-  } else {
-    const whole = messageOf(trimmed(messageText(bytes)));
-    if (whole !== null) return yield eventOfMessage(whole, choice);
-  }
+  const whole = yield* readMessage(bytes.length > AT_ONCE_BYTES ? bytes : messageText(bytes));
+  if (whole !== null) return yield tagIfCut(whole.isCut, eventOfMessage(whole.value, choice));
   let count = 0;
   for (const line of readFilledLines(bytes)) {
     if (isPending(line)) {
       yield line;
       continue;
     }
-    const read =
-      typeof line === "string" ? { message: messageOf(trimmed(line)), isCut: false } : yield* onlyMessage(line);
-    if (read === null || read.message === null) {
+    const read = yield* readMessage(line);
+    if (read === null) {
       yield { fault: "a line is not a GELF message: a JSON object is expected" };
       continue;
     }
     count += 1;
-    yield tagIfCut(read.isCut, eventOfMessage(read.message, choice));
+    yield tagIfCut(read.isCut, eventOfMessage(read.value, choice));
   }
   if (count === 0) throw new LoggiaError("bad_body", "The body must be a GELF message, a JSON object");
 }
 
-/** Decodes bytes that are exactly one message; null if they are none or several. */
-function* onlyMessage(given: Buffer): Steps<{ message: Message; isCut: boolean } | null> {
-  let end = given.length;
-  while (end > 0 && isEnd(given[end - 1]!)) if (--end % TRIMMED_BYTES === 0) yield PENDING;
-  const bytes = given.subarray(0, end);
-  try {
-    const { value, isCut } = yield* readOnly(bytes);
-    return isObject(value) ? { message: value, isCut } : null;
-  } catch (error) {
-    if (error instanceof LoggiaError) return null;
-    throw error;
-  }
+/** Reads what is exactly one message; null if it is none, or several. */
+function* readMessage(line: TextLine): Steps<LineObject | null> {
+  if (typeof line === "string") return yield* objectOfLine(trimmed(line));
+  let end = line.length;
+  while (end > 0 && isEnd(line[end - 1]!)) if (--end % TRIMMED_BYTES === 0) yield PENDING;
+  return yield* objectOfLine(line.subarray(0, end));
 }
 
 /** Bytes trimmed between two pauses. */
 const TRIMMED_BYTES = 256 * 1024;
-
-type Message = Readonly<Record<string, unknown>>;
 
 function isEnd(byte: number): boolean {
   return byte === 0 || byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
@@ -73,16 +59,6 @@ function trimmed(text: string): string {
   let end = text.length;
   while (end > 0 && isEnd(text.charCodeAt(end - 1))) end -= 1;
   return text.slice(0, end);
-}
-
-function messageOf(text: string): Readonly<Record<string, unknown>> | null {
-  if (!text.trimStart().startsWith("{")) return null;
-  try {
-    const value = parseExactly(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Fields defined by GELF. Names of all others begin with an underscore. */

@@ -1,4 +1,5 @@
 import { LoggiaError } from "../../../errors.ts";
+import { LIST, OBJECT } from "../../../json/json-bytes.ts";
 import { USUAL } from "../../kit/choice.ts";
 import type { FieldChoice } from "../../kit/choice.ts";
 import type { ProducerEvent, ReadEvent } from "../../kit/endpoint.ts";
@@ -10,13 +11,10 @@ import type { Steps } from "../../kit/steps.ts";
 import { readFilledLines, indexIn, LINE_FEED } from "../../kit/text-lines.ts";
 import type { TextLine } from "../../kit/text-lines.ts";
 
-/** `{` and `[`. */
-const OPENING: ReadonlySet<number> = new Set([0x7b, 0x5b]);
-
 /** Matches the beginning of a list of objects, or of an empty list. */
-const LIST = /^\s*\[\s*[{\]]/;
+const LIST_BEGIN = /^\s*\[\s*[{\]]/;
 /** Matches the beginning of an object. */
-const OBJECT = /^\s*\{/;
+const OBJECT_BEGIN = /^\s*\{/;
 /** Bytes examined at the beginning of a body. */
 const BEGIN_BYTES = 256;
 
@@ -47,8 +45,8 @@ export function* decodeLines(given: Buffer, json: boolean, choice: FieldChoice):
  */
 function* isDocument(body: Buffer): Steps<boolean> {
   const begin = body.toString("latin1", 0, BEGIN_BYTES);
-  const isList = LIST.test(begin);
-  if (!isList && !OBJECT.test(begin)) return false;
+  const isList = LIST_BEGIN.test(begin);
+  if (!isList && !OBJECT_BEGIN.test(begin)) return false;
   const start = begin.search(/\S/);
   const feed = yield* indexIn(body, LINE_FEED, start);
   if (!isList && feed === -1) return false;
@@ -57,7 +55,7 @@ function* isDocument(body: Buffer): Steps<boolean> {
     const end = yield* scanner.endOf(start);
     if (!isList && end <= feed) return false;
     const next = scanner.skipBlank(end);
-    return next >= body.length || OPENING.has(body[next]!);
+    return next >= body.length || body[next] === OBJECT.open || body[next] === LIST.open;
   } catch (error) {
     if (error instanceof LoggiaError) return false;
     throw error;

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
+import { OBJECT } from "../../../json/json-bytes.ts";
 import type { Failure } from "../../../http/errors.ts";
 import type { Outcome, ProtocolAnswer } from "../../kit/endpoint.ts";
 import { lengthField, textField, varintField } from "./write.ts";
@@ -19,7 +20,7 @@ const INTERNAL = 13;
 /** Returns the encoding of a request; null if its content type is neither. */
 export function otlpEncoding(headers: IncomingHttpHeaders, body: Buffer): Encoding | null {
   const type = (headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
-  if (type === "") return body[0] === 0x7b ? "json" : "protobuf";
+  if (type === "") return body[0] === OBJECT.open ? "json" : "protobuf";
   if (JSON_TYPES.has(type)) return "json";
   return type === PROTOBUF_TYPE || type === "application/protobuf" ? "protobuf" : null;
 }
