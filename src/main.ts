@@ -65,10 +65,7 @@ export type Loggia = {
   readonly ports: Ports;
   /** Rejects when a role has failed permanently. */
   readonly done: Promise<void>;
-  /**
-   * Makes readiness fail while requests are still served, so that load balancers send no more
-   * before the service is closed.
-   */
+  /** Makes readiness fail while requests are still served, so that load balancers send no more. */
   announceStop(): void;
   /** Stops accepting requests, waits for those in progress, and closes the engines. */
   close(): Promise<void>;

@@ -1,8 +1,10 @@
 #!/bin/sh
-//usr/bin/env true; d=$(dirname "$(readlink -f "$0")"); n=$d/../../node_modules/node/bin/node; [ -x "$n" ] || n=node; exec "$n" "$d/loggia.mjs" "$@"
+//usr/bin/env true; d=$(dirname "$(readlink -f "$0")")
+//usr/bin/env true; n=$d/../../node_modules/node/bin/node; [ -x "$n" ] || n=node
+//usr/bin/env true; exec "$n" "$d/loggia.mjs" "$@"
 
-// The line above is a comment to Node and a program to a shell, which replaces itself by the pinned
-// Node, so that signals, kills and the exit code are those of one process.
+// The lines above are comments to Node and a program to a shell, which replaces itself by the
+// pinned Node, so that signals, kills and the exit code are those of one process.
 //
 // Starts the command under the Node version that the project pins. Any Node can run this file, but
 // only a recent one can run TypeScript.

@@ -23,7 +23,7 @@ import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
 import type { ListenerTally } from "../ingest/listeners/tally.ts";
 import type { KeyCounts } from "../ingest/idempotency/keys/key-log.ts";
-import type { PostObserver } from "../ingest/posting/listener.ts";
+import type { PostObserver } from "../ingest/posting/post-observer.ts";
 import type { WriteOutcome } from "../store/store.ts";
 import { createTally } from "./tally.ts";
 

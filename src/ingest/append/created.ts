@@ -1,4 +1,7 @@
+import type { Catalog } from "../../catalog/catalog.ts";
+import { HOST_CLOCK } from "../../events/clock.ts";
 import type { PostClock } from "../../events/clock.ts";
+import type { LogKey } from "../../events/event.ts";
 import { DATE_FORMS, readDate } from "../../query/dates.ts";
 import { UTC } from "../../query/zone.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
@@ -28,6 +31,15 @@ export type PostTimes = Pick<CreatedRange, "read_ms" | "trusted_ms">;
 /** Returns the times of a post that is read now. */
 export function postTimesBy(clock: PostClock): PostTimes {
   return { read_ms: clock.latest(), trusted_ms: clock.now() };
+}
+
+/** Returns the range of creation times that a log accepts. */
+export function createdRange(
+  log: string,
+  { catalog, clock = HOST_CLOCK }: { readonly catalog: Pick<Catalog, "log">; readonly clock?: PostClock },
+): CreatedRange {
+  const retentionDays = catalog.log(log as LogKey)?.retentionDays ?? null;
+  return { ...postTimesBy(clock), retentionDays };
 }
 
 /** Attribute with the time that a producer gave, if it is not valid as `created`. */

@@ -1,26 +1,15 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Logger } from "pino";
 
 import type { Catalog } from "../../catalog/catalog.ts";
 import { type ErrorCode, LoggiaError } from "../../errors.ts";
-import { HOST_CLOCK } from "../../events/clock.ts";
 import type { PostClock } from "../../events/clock.ts";
-import type { LogKey } from "../../events/event.ts";
 import type { FieldLimits } from "../../events/limits.ts";
 import type { OpenLines } from "../../events/lines.ts";
-import { forwardingHeaders } from "../../ratelimit/address.ts";
 import { createRateLimiter, type RateLimiter } from "../../ratelimit/rate-limiter.ts";
 import type { Peer } from "../../auth/requests/guesses.ts";
 import { toFailure } from "../../http/errors.ts";
 import { FailureLog } from "../../http/failure-log.ts";
-import { addFastPath } from "../../http/fast-path/fast-path.ts";
-import type { FastPath } from "../../http/fast-path/fast-path.ts";
 import { parseForm } from "../../http/form.ts";
 import type { EvictionReason } from "../../http/limits/connections.ts";
 import { handleInTurn } from "../../http/limits/long-heads.ts";
@@ -29,7 +18,6 @@ import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "../../http/lim
 import { type Format, JSON_FORMAT, jsonPayload, negotiate } from "../../http/formats.ts";
 import { limitPipelining } from "../../http/limits/pipelining.ts";
 import { refuseAmbiguous, requireHost } from "../../http/malformed.ts";
-import { decodeSegment } from "../../http/segment.ts";
 import { answerBrowser, corsDestination, requestedMethod } from "../pages/cors.ts";
 import { matchProtocol } from "../protocols/match.ts";
 import type { Match } from "../protocols/match.ts";
@@ -39,14 +27,13 @@ import { KnownSenders } from "../kit/known-senders.ts";
 import { refuseByProtocol, serveProtocol } from "./serve-protocol.ts";
 import type { TimeCounts } from "../append/store-events.ts";
 import { hintHeaders, parameterHints } from "../../query/hints.ts";
-import { answer, answerBatch, answerEvent, POSTED_HEADERS, renderAnswer } from "./answers.ts";
+import { answer, answerBatch, answerEvent } from "./answers.ts";
 import type { Hints } from "./answers.ts";
-import { authorizeFromMemory, authorizePost } from "../../auth/requests/posting-key.ts";
+import { authorizePost } from "../../auth/requests/posting-key.ts";
 import { keyBesideForm } from "../../auth/requests/request-key.ts";
 import { GuessLimiter } from "../../auth/requests/guess-limiter.ts";
 import type { BatchOutcome } from "./batch-answer.ts";
-import { postTimesBy } from "../append/created.ts";
-import type { CreatedRange } from "../append/created.ts";
+import { createdRange } from "../append/created.ts";
 import { KeyMask } from "./key-mask.ts";
 import {
   describeForm,
@@ -56,19 +43,14 @@ import {
   validateEvent,
   withoutKeys,
 } from "./validated-event.ts";
-import type { PostCallbacks } from "../append/post-queue.ts";
 import type { WriteCoalescer } from "../append/write-coalescer.ts";
-import {
-  hasMorePairs,
-  detectJsonForm,
-  announcedJsonType,
-  readForm,
-  takeJson,
-  type UnverifiedForm,
-} from "./json-request.ts";
+import { detectJsonForm, readForm, takeJson, type UnverifiedForm } from "./json-request.ts";
 import type { Idempotency } from "../idempotency/idempotency.ts";
 import { createIngestMemory } from "../kit/ingest-memory.ts";
 import type { IngestMemory } from "../kit/ingest-memory.ts";
+import { addFormPath } from "./form-path.ts";
+import type { PostObserver } from "./post-observer.ts";
+import { POST_PATH, readPath, routeName } from "./post-path.ts";
 import { validateVisit, VISIT_FIELDS } from "./validated-visit.ts";
 import type { Scheduler } from "../../scheduling/scheduler.ts";
 
@@ -102,25 +84,12 @@ export type PostListenerOptions = {
   readonly opsEndpoints?: (request: IncomingMessage, response: ServerResponse) => boolean;
 };
 
-/** Observer of every request. It runs on the hottest path, so it must only increment counters. */
-export type PostObserver = {
-  began(): void;
-  /** @param events number of accepted events and visits */
-  ended(outcome: "accepted" | ErrorCode, events: number): void;
-  /** @param events number of events of which something was cut to fit the limits */
-  eventsCut?(events: number): void;
-  /** Counts stored events whose times need attention. */
-  times?(counts: TimeCounts): void;
-};
-
 /** Pipelining limit of one connection. Pipelined posts share an append. */
 const POSTS_AT_ONCE = 64;
 const NO_QUERY = new URLSearchParams();
 const FORM_TYPE = "application/x-www-form-urlencoded";
 /** Parameters of JSONP calls that are no event fields. Browser libraries add `_` against caches. */
 const JSONP_PARAMETERS: ReadonlySet<string> = new Set(["fmt", "callback", "_"]);
-/** Matches the path of a request target, which may include scheme and host, as sent to a proxy. */
-const PATH = /^(?:https?:\/\/[^/?]*)?\/1\/logs\/([^/?]+)\/(events|users)\/?$/;
 
 /**
  * Creates the posting listener: `POST /1/logs/{k}/events` with a form, and `GET` with `fmt=jsonp`.
@@ -163,9 +132,7 @@ export function createPostListener(given: PostListenerOptions): Server {
   const { connections = DEFAULT_CONNECTION_LIMITS, usesFastPath = true } = given;
   limitPipelining(server, POSTS_AT_ONCE);
   const { keepAlive_ms, headersTimeout_ms: first_ms } = connections;
-  const fast = usesFastPath
-    ? addFastPath(server, createFormPath(options), { keepAlive_ms, first_ms, scheduler })
-    : null;
+  const fast = usesFastPath ? addFormPath(server, options, { keepAlive_ms, first_ms, scheduler }) : null;
   limitConnections(server, connections, given.onEvicted, fast?.isAnswering);
   server.once("close", () => options.failures[Symbol.dispose]());
   return server;
@@ -183,60 +150,6 @@ type Options = PostListenerOptions &
     readonly onTimes: (counts: TimeCounts) => void;
   };
 
-/** Log path of a form post, and the headers with which a trusted proxy names its client. */
-type FormRoute = { readonly path: string; readonly headers: IncomingHttpHeaders };
-
-/**
- * Creates the path that serves nearly all posts: a valid event as a form that includes the key. All
- * other requests are left to {@link handle}.
- */
-function createFormPath(options: Options): FastPath<FormRoute> {
-  const { coalescer, limits, observe, failures } = options;
-  return {
-    route({ method, target, headers }) {
-      const [, key, table] = PATH.exec(target) ?? [];
-      if (method !== "POST" || key === undefined || table !== "events") return null;
-      // The log's settings decide whether a page may read the response.
-      if (headers.get("origin") !== undefined) return null;
-      if (announcedJsonType(headers.get("content-type")) !== null) return null;
-      if (negotiate(NO_QUERY, headers.get("accept")) !== JSON_FORMAT) return null;
-      return { path: decodeSegment(key), headers: forwardingHeaders(headers) };
-    },
-    take({ path, headers }, body, socket, answer) {
-      if (isLongForm(body)) return false;
-      const fields = parseForm(body);
-      const read = validateEvent(fields, limits, () => createdRangeOf(path, options));
-      if (read.kind === "bad") return false;
-      // Last, because it counts the request.
-      const target = authorizeFromMemory(path, fields.get("apikey") ?? "", { socket, headers }, options);
-      if (target === null) return false;
-      observe.began();
-      const callbacks: PostCallbacks = {
-        resolve(id) {
-          observe.ended("accepted", 1);
-          answer({ status: 201, headers: POSTED_HEADERS, payload: `{"id":"${id}"}` });
-        },
-        reject(error) {
-          observe.ended(error instanceof LoggiaError ? error.code : "internal_error", 0);
-          failures.note(error, { method: "POST", route: "/1/logs/{log}/events", sender: { socket, headers } });
-          const { status, headers: added, body } = toFailure(error);
-          answer({ status, ...renderAnswer(JSON_FORMAT, added, body) });
-        },
-      };
-      coalescer.submitWithCallbacks(target, read.valid, callbacks, read.created);
-      return true;
-    },
-  };
-}
-
-/** Sizes of a form that is read in some tenths of a millisecond. */
-const [FAST_BYTES, FAST_PAIRS] = [8 * 1024, 200];
-
-/** Whether reading a form could take long, so that it needs a turn of its own. */
-function isLongForm(body: Buffer): boolean {
-  return body.length > FAST_BYTES || (body.length > FAST_PAIRS && hasMorePairs(body, FAST_PAIRS));
-}
-
 /** Added to the faults of a body without any event field. */
 const ACCEPTED_TYPES =
   "the body was read as a form, application/x-www-form-urlencoded; " +
@@ -250,7 +163,7 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
   let hints: Hints = {};
   const url = request.url ?? "/";
   const mark = url.indexOf("?");
-  const route = PATH.exec(mark === -1 ? url : url.slice(0, mark));
+  const route = POST_PATH.exec(mark === -1 ? url : url.slice(0, mark));
   let match: Match | null = null;
   try {
     requireHost(request);
@@ -313,20 +226,6 @@ function parametersOf(method: string | undefined, table: "events" | "users"): re
   return table === "users" ? VISIT_FIELDS : POSTED_FIELDS;
 }
 
-/** Returns the name of a route in the log. */
-function routeName(route: RegExpExecArray | null): string {
-  return route === null ? "none" : `/1/logs/{log}/${route[2]}`;
-}
-
-function readPath(route: RegExpExecArray | null): { key: string; table: "events" | "users" } {
-  const [, key, table] = route ?? [];
-  if (key !== undefined) return { key: decodeSegment(key), table: table === "users" ? "users" : "events" };
-  throw new LoggiaError(
-    "path_not_found",
-    "Nothing is served at this path; events are posted to /1/logs/{logkey}/events, users to /1/logs/{logkey}/users",
-  );
-}
-
 /** Reads the fields of a post: the form of a `POST`, or the query string of a JSONP `GET`. */
 async function readFields(
   request: IncomingMessage,
@@ -351,12 +250,6 @@ async function readFields(
   );
 }
 
-/** Returns the range of creation times that a log accepts. */
-function createdRangeOf(log: string, { catalog, clock = HOST_CLOCK }: Options): CreatedRange {
-  const retentionDays = catalog.log(log as LogKey)?.retentionDays ?? null;
-  return { ...postTimesBy(clock), retentionDays };
-}
-
 /** Verifies the key of a form, and releases the form's memory. */
 async function verifyForm(path: string, { fields, share }: UnverifiedForm, peer: Peer, options: Options) {
   const secret = fields.get("apikey") ?? "";
@@ -371,12 +264,12 @@ async function verifyForm(path: string, { fields, share }: UnverifiedForm, peer:
 async function post(path: string, form: UnverifiedForm, peer: Peer, options: Options): Promise<string> {
   const { coalescer, limits } = options;
   const { log, fields, secret } = await verifyForm(path, form, peer, options);
-  const read = validateEvent(fields, limits, () => createdRangeOf(log, options));
+  const read = validateEvent(fields, limits, () => createdRange(log, options));
   if (read.kind === "valid") return await coalescer.submit(log, read.valid, read.created);
   const mask = new KeyMask(secret);
   const shown = withoutKeys(fields, mask);
   // Faults quote what was posted, and may cut a key within it.
-  const masked = validateEvent(shown, limits, () => createdRangeOf(log, options));
+  const masked = validateEvent(shown, limits, () => createdRange(log, options));
   const found = masked.kind === "bad" ? masked.faults : read.faults.map((fault) => mask.hide(fault));
   const faults = looksLikeForm(fields) ? found : [...found, ACCEPTED_TYPES];
   await coalescer.submit(log, errorEvent("event", faults, describeForm(shown)));
