@@ -258,7 +258,8 @@ if (realEngines) {
     t.teardown(() => proxy[Symbol.asyncDispose]());
     const shared = environmentOf("cluster", temporaryFolder(t));
     const ready = new Map<string, string>();
-    for (const roles of ["post", "pipeline", "api", "post,api"]) {
+    // The first creates the accounts, without which a process that posts is not ready.
+    for (const roles of ["api", "pipeline", "post", "post,api"]) {
       const elasticsearch = { ELASTICSEARCH_URL: `http://${proxy.address}` };
       const settings = { LOGGIA_ROLES: roles, LOGGIA_OPS: "127.0.0.1:0" };
       const service = await startService({ ...shared, ...elasticsearch, ...settings });
