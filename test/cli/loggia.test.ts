@@ -1,9 +1,8 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 
@@ -61,7 +60,8 @@ async function untilClosed({ api }: Started): Promise<void> {
 /** Returns a program that runs the command under a Node that claims to be too old. */
 function oldNode(t: ExecutionContext, change = ""): { command: [string, string]; environment: Record<string, string> } {
   const node = join(temporaryFolder(t), "old-node");
-  copyFileSync(process.execPath, node);
+  // Written by this process, a file could not be run while another thread forks.
+  execFileSync("cp", [process.execPath, node]);
   const pretend = `if(process.execPath.endsWith('old-node')){${BE_VERSION_20};${change}}`;
   return { command: [node, COMMAND], environment: { NODE_OPTIONS: `--import "data:text/javascript,${pretend}"` } };
 }
