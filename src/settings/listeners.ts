@@ -25,7 +25,7 @@ export type RouteSettings = {
   readonly from: BlockList | null;
   /** Tags added to those of each event. */
   readonly tags: readonly string[];
-  /** Zone of times without one. */
+  /** Time zone of times without one. */
   readonly zone: Zone;
   /** Year of times without one; null: the latest year in which the time is not in the future. */
   readonly year: number | null;

@@ -232,7 +232,7 @@ test.serial("a query without matches offers a longer range with events, or else 
   ]);
   const { page } = await pages.open(t, { address: listOf("archive") });
   await page
-    .getByText(/^In the last 24 hours no event has the source “archive”\. The newest that does is of /)
+    .getByText(/^In the last 24 hours no event has the source “archive”\. The newest match is from /)
     .waitFor();
   await assertAccessible(t, page, "nothing found in a range");
   await page.getByRole("button", { name: "Last 30 days" }).click();

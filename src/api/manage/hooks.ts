@@ -51,9 +51,9 @@ export const HOOK_ROUTES = [
     path: "/manage/1/logs/:log/hooks/preview",
     method: "POST",
     id: "previewHook",
-    summary: "What a hook would make of a body; nothing is stored; for admins of the log",
+    summary: "Preview how a hook maps a body; nothing is stored; for admins of the log",
     json: PreviewedHook,
-    answers: { 200: { what: "The events that would come of it", schema: HookPreviewRecord } },
+    answers: { 200: { what: "The events that it would store", schema: HookPreviewRecord } },
     errors: ["unsupported"],
     async handle(context, call) {
       const { kind, template, body, headers = {} } = await call.input();

@@ -55,8 +55,8 @@ export class GroupQueue {
   }
 
   /**
-   * Refuses the last job of the largest group, or of several largest, of the one with most guesses.
-   * False if that would be the new job itself.
+   * Rejects the newest job of the largest group; on a tie, of the group with most guesses. Returns
+   * false if that job is the new one.
    */
   #makeRoom(own: Group | undefined, guesses: number): boolean {
     const size = Math.max(...this.#groups.map(({ jobs }) => jobs.length));

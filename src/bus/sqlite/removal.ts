@@ -37,7 +37,7 @@ export type RemovalOptions = RemovalBounds & {
   readonly readers: ReadonlySet<BusReader>;
   /** Whether removal is suspended. */
   readonly isHeld: () => boolean;
-  /** Whether the store may lack records that were acknowledged. Nothing goes by size then. */
+  /** Whether the store may lack acknowledged records. While true, no record is removed by size. */
   readonly isStoreInDoubt: () => boolean;
   readonly log: Logger;
   readonly clock: RemovalClock;

@@ -131,7 +131,7 @@ function documentOf(message: unknown): object | null {
   return objectIn(message.replace(JSON_BLANKS, ""));
 }
 
-/** Matches the blanks before a value in JSON, which are fewer than those of other texts. */
+/** Matches JSON white space at the beginning, a subset of `\s`. */
 const JSON_BLANKS = /^[ \t\r\n]+/;
 
 /** Limit of the tags that are read, in UTF-16 units: more than an event keeps. */

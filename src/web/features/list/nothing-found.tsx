@@ -57,7 +57,7 @@ export function NothingFound({ app, search, run }: NothingFoundProperties): JSX.
   const longer = newest === undefined || newest === null || isOwnRange ? null : longerRange(newest, run);
   if (longer !== null) {
     if (near === null)
-      lines.push(`The newest that does is of ${formats.date(newest!)}, ${formats.clock(newest!).slice(0, 5)}.`);
+      lines.push(`The newest match is from ${formats.date(newest!)}, ${formats.clock(newest!).slice(0, 5)}.`);
     actions.push({ label: longer.name, act: start(() => (search.range.value = longer.range)) });
   }
   if (run.hidden.length > 0) {

@@ -41,7 +41,7 @@ export function DeadLettersPane({ app }: PartProperties): JSX.Element {
         caption="Dead letters"
         resource={{ ...page, value: letters }}
         columns={["When", "Log", "Reason"]}
-        empty="There are none that are open."
+        empty="None open."
         renderRow={(letter) => (
           <tr key={letter.id}>
             <td>

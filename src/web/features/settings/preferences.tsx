@@ -28,7 +28,7 @@ export function PreferencesPane({ app }: PartProperties): JSX.Element {
           </select>
         </div>
         <div>
-          <label for="zone">Zone of times</label>
+          <label for="zone">Time zone</label>
           <select
             class="in"
             id="zone"
