@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
-import { eventWriter, type EventOptions, lineReader, type LineMetadata } from "../../src/cli/ship-events.ts";
+import { eventWriter, type EventOptions, lineReader, type LineMetadata } from "../../src/cli/ship/events.ts";
 
 type Event = Record<string, unknown>;
 

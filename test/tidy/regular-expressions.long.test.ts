@@ -67,7 +67,7 @@ const TRIED_ONCE: Readonly<Record<string, readonly string[]>> = {
 const MADE: Readonly<Record<string, string>> = {
   "src/cli/ship/generation-names.ts": "the name of a file",
   "src/cli/ship/pieces.ts": "the user's own expression, in the user's own process",
-  "src/cli/ship-events.ts": "the user's own expression, in the user's own process",
+  "src/cli/ship/events.ts": "the user's own expression, in the user's own process",
   "src/ingest/kit/time-format.ts": "the user's own format, in the user's own process",
   "src/ingest/posting/key-mask.ts": "each character of a key, with at most 8 backslashes before it",
   "src/pino/answer.mjs": "a status",

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 import { readProducerTime } from "../../ingest/kit/times.ts";
-import type { LineMetadata } from "../ship-events.ts";
+import type { LineMetadata } from "./events.ts";
 import type { DockerLine } from "./framing.ts";
 
 /** Folder of Docker's json-file driver, unless `data-root` is set. */

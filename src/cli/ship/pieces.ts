@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { ArchiveError } from "../archive-error.ts";
 import { unpack } from "../archives.ts";
 import { CommandError } from "../request.ts";
-import type { WriteEvents } from "../ship-events.ts";
+import type { WriteEvents } from "./events.ts";
 import { createContainers, DOCKER_FOLDER } from "./docker.ts";
 import { readFiles } from "./files.ts";
 import { type Framing, MULTILINE_WAIT_S, type TextRecord } from "./framing.ts";

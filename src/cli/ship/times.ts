@@ -1,9 +1,9 @@
-import { LoggiaError } from "../errors.ts";
-import { USUAL_TIMES } from "../ingest/kit/time-forms.ts";
-import type { DateOrder, TimeReading } from "../ingest/kit/time-forms.ts";
-import { timeFormatOf } from "../ingest/kit/time-format.ts";
-import { localZoneNamed, localZoneOfMachine } from "../ingest/kit/time-zones.ts";
-import { CommandError } from "./request.ts";
+import { LoggiaError } from "../../errors.ts";
+import { USUAL_TIMES } from "../../ingest/kit/time-forms.ts";
+import type { DateOrder, TimeReading } from "../../ingest/kit/time-forms.ts";
+import { timeFormatOf } from "../../ingest/kit/time-format.ts";
+import { localZoneNamed, localZoneOfMachine } from "../../ingest/kit/time-zones.ts";
+import { CommandError } from "../request.ts";
 
 export type TimeOptions = {
   /** Order of day and month in dates such as 05/06/2011. Default: such dates are not read */
