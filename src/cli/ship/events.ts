@@ -5,7 +5,8 @@ import { splitTags } from "../../events/tags.ts";
 import { fittedLine } from "../../ingest/append/fitted-line.ts";
 import type { LineOptions } from "../../ingest/append/fitted-line.ts";
 import { USUAL } from "../../ingest/kit/choice.ts";
-import { eventOfText, unreadTimeAmong } from "../../ingest/kit/document.ts";
+import type { FieldChoice } from "../../ingest/kit/choice.ts";
+import { eventOfAttributes, eventOfText, unreadTimeAmong } from "../../ingest/kit/document.ts";
 import type { ProducerEvent } from "../../ingest/kit/endpoint.ts";
 import { flattenInto, put } from "../../ingest/kit/flatten.ts";
 import type { MutableAttributes } from "../../ingest/kit/flatten.ts";
@@ -48,21 +49,33 @@ type LineEvent = ProducerEvent & { readonly unchecked?: { readonly [field in "va
 /** Parses a line; null if it does not match the expected form. */
 export type ReadLine = (line: string) => readonly LineEvent[] | null;
 
-/** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
+/** Returns the line parser of `--pattern` and `--json`; null if each line is plain text. */
 export function lineReader(options: EventOptions, times?: TimeReading): { name: string; read: ReadLine } | null {
   const { pattern, json = false, multilineStart } = options;
-  if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
-  if (json) return { name: "--json found no JSON object in", read: (line) => eventsOfLine(line, times) };
-  if (pattern === undefined) return null;
+  const choice = times === undefined ? USUAL : { ...USUAL, times };
+  if (pattern === undefined) {
+    return json ? { name: "--json found no JSON object in", read: (line) => eventsOfLine(line, choice) } : null;
+  }
   const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
-  return { name: "--pattern matched none of", read: (line) => eventsOfGroups(expression, line, times) };
+  const read: ReadLine = (line) => {
+    const groups = expression.exec(line)?.groups;
+    if (groups === undefined) return null;
+    const event = eventOfGroups(groups, line, choice);
+    return json ? eventsWithin(event, choice) : [event];
+  };
+  return { name: "--pattern matched none of", read };
+}
+
+/** Returns the events of JSON that is the text of an event; the event itself if its text is no JSON. */
+function eventsWithin(event: LineEvent, choice: FieldChoice): readonly LineEvent[] {
+  return eventsOfLine(event.text, choice)?.map((inner) => within(inner, event)) ?? [event];
 }
 
 /** Decodes a line as `/lines` does; null if it holds no JSON object. */
-function eventsOfLine(line: string, times: TimeReading | undefined): readonly ProducerEvent[] | null {
+function eventsOfLine(line: string, choice: FieldChoice): readonly ProducerEvent[] | null {
   const bytes = line.length > AT_ONCE_BYTES / MAX_BYTES_OF_UNIT ? Buffer.from(line) : null;
   const isLong = bytes !== null && bytes.length > AT_ONCE_BYTES;
-  const steps = eventsOfJson(isLong ? bytes : line, times === undefined ? USUAL : { ...USUAL, times });
+  const steps = eventsOfJson(isLong ? bytes : line, choice);
   const events: ProducerEvent[] = [];
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) if (!("fault" in step.value)) events.push(step.value);
@@ -87,20 +100,26 @@ function compilePattern(text: string, flags: string): RegExp {
 /** Names of groups that become fields of an event. */
 const FIELDS: ReadonlySet<string> = new Set([...FORM_FIELD_NAMES, "created"]);
 
-function eventsOfGroups(expression: RegExp, line: string, times: TimeReading | undefined): readonly [LineEvent] | null {
-  const given = expression.exec(line)?.groups;
-  if (given === undefined) return null;
+/** Converts the named groups of a line. Those of loggers' names have the meaning that they have in JSON. */
+function eventOfGroups(given: Readonly<Record<string, string>>, line: string, choice: FieldChoice): LineEvent {
   const groups = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== ""));
   const { created, value, geo, text = line, tags = "", data } = Object.fromEntries(groups);
-  const attributes: MutableAttributes = new Map([...groups].filter(([name]) => !FIELDS.has(name)));
-  const moment = created === undefined ? null : readProducerTime(created, times);
+  const others: MutableAttributes = new Map([...groups].filter(([name]) => !FIELDS.has(name)));
+  const moment = created === undefined ? null : readProducerTime(created, choice.times);
   // A time before 1970 is no time of a log.
   const time = moment !== null && moment.ms >= 0 ? moment : null;
-  if (created !== undefined && time === null) attributes.set("created", created);
-  const keywords = mapKeywords((name) => groups.get(name) ?? "");
   const isTimeUnread = created !== undefined && time === null;
-  const event = { ...keywords, text, tags: splitTags(tags), geo: null, severity: null, time, isTimeUnread, attributes };
-  return [{ ...event, ...(data !== undefined && { data }), unchecked: { value, geo } }];
+  const event = eventOfAttributes(others, choice, { text, time, isTimeUnread, tags: splitTags(tags) });
+  const attributes: MutableAttributes = new Map(event.attributes);
+  if (isTimeUnread) attributes.set("created", created);
+  return {
+    ...event,
+    ...mapKeywords((name) => groups.get(name) || event[name] || ""),
+    sourceKind: groups.has("source") ? undefined : event.sourceKind,
+    attributes,
+    ...(data !== undefined && { data }),
+    unchecked: { value, geo },
+  };
 }
 
 /** Converts a line to the JSON of its events, nearly always one. */
@@ -144,19 +163,31 @@ function isTimeExpected({ json = false, pattern = "" }: EventOptions): boolean {
 }
 
 function withMetadata(event: LineEvent, options: EventOptions, metadata?: LineMetadata): LineEvent {
-  const { source: given = "", user = "" } = options;
-  const source = given || metadata?.source || "";
-  const isKnown = event.source !== "" && event.sourceKind === undefined;
+  const { source = "", user = "" } = options;
+  const attributes: MutableAttributes = new Map();
+  flattenInto(attributes, metadata?.attributes ?? {});
+  const outer = eventOfText(event.text, { source: source || metadata?.source || "", attributes });
+  return within(event, { ...outer, user, severity: metadata?.severity ?? null, time: timeOfMetadata(metadata) });
+}
+
+/** Adds to an event what is known around it. What the event itself says takes precedence. */
+function within(event: LineEvent, outer: LineEvent): LineEvent {
   const attributes: MutableAttributes = new Map(event.attributes);
-  const ofMetadata: MutableAttributes = new Map();
-  flattenInto(ofMetadata, metadata?.attributes ?? {});
-  for (const [name, value] of ofMetadata) put(attributes, name, value);
+  for (const [name, value] of outer.attributes) put(attributes, name, value);
+  const isKnown = event.source !== "" && (event.sourceKind === undefined || outer.source === "");
+  const time = event.time ?? outer.time;
   return {
+    ...outer,
     ...event,
-    severity: event.severity ?? metadata?.severity ?? null,
-    source: isKnown ? event.source : source || event.source,
-    user: event.user || user,
-    time: event.time ?? timeOfMetadata(metadata),
+    text: event.text || outer.text,
+    severity: event.severity ?? outer.severity,
+    ...mapKeywords((name) => event[name] || outer[name] || ""),
+    source: isKnown ? event.source : outer.source,
+    sourceKind: isKnown ? event.sourceKind : outer.sourceKind,
+    geo: event.geo ?? outer.geo,
+    tags: outer.tags.length === 0 ? event.tags : [...outer.tags, ...event.tags],
+    time,
+    isTimeUnread: time === null && (event.isTimeUnread === true || outer.isTimeUnread === true),
     attributes,
   };
 }
