@@ -79,6 +79,8 @@ program
   )
   .option("--journal", "read systemd's journal with journalctl; arguments after -- are passed to it")
   .option("--docker [folder]", "read the files of Docker's json-file driver in this folder")
+  .addOption(new Option("--format <name>", "what the lines are; see docs/producers/ship.md").choices(["cri"]))
+  .option("--kubernetes [folder]", "read the files of Kubernetes' containers in this folder (default: /var/log/pods)")
   .option("--in-flight <n>", "batches in flight; more than one may change the order of lines", wholeFrom(1, 64), 1)
   .option(
     "--cut <n>",

@@ -8,7 +8,7 @@ import { encodeBatchBody, readBatchItems } from "./post-batch.ts";
 import { type ShipCounts, showProgress } from "./progress.ts";
 import { createSender } from "./request.ts";
 import { eventWriter, lineReader } from "./ship/events.ts";
-import type { EventOptions, ReadLine } from "./ship/events.ts";
+import type { EventOptions, LineReader, ReadLine } from "./ship/events.ts";
 import { timeReadingOf } from "./ship/times.ts";
 import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
 import { type Position, ShipState, stateFolder } from "./ship/state.ts";
@@ -128,7 +128,9 @@ export async function ship(
 
 function folderOf(files: readonly string[], options: ShipOptions, url: URL): string | null {
   if (options.journal === true) return stateFolder(options.state, url.href, ["--journal", ...files], process.env);
-  const named = options.docker === undefined ? files : ["--docker", String(options.docker)];
+  const { docker, kubernetes } = options;
+  const containers = docker === undefined ? ["--kubernetes", String(kubernetes)] : ["--docker", String(docker)];
+  const named = docker === undefined && kubernetes === undefined ? files : containers;
   // Standard input cannot be read again.
   if (named.length === 0) return null;
   return stateFolder(
@@ -153,11 +155,13 @@ function latestOf(positions: readonly Position[]): Position[] {
 }
 
 /** Counts matches, and reports a pattern that matches no line: it is probably wrong. */
-function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>>, counts: ShipCounts, note: Note) {
+function createMatches({ fault, read }: LineReader, counts: ShipCounts, note: Note) {
   let lines = 0;
   let matched = 0;
-  const report = (): void =>
-    note(`loggia: ${name} ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines are posted as text`);
+  const report = (): void => {
+    if (fault !== null)
+      note(`loggia: ${fault} ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines are posted as text`);
+  };
   return {
     read: ((line) => {
       lines += 1;
@@ -167,7 +171,7 @@ function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>
       return parsed;
     }) satisfies ReadLine,
     end: () => {
-      counts.isUnmatched = lines > 0 && matched === 0;
+      counts.isUnmatched = fault !== null && lines > 0 && matched === 0;
       if (counts.isUnmatched && lines !== UNMATCHED_LINES) report();
     },
   };

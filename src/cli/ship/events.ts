@@ -28,6 +28,8 @@ export type EventOptions = TimeOptions & {
   readonly multilineStart?: string;
   /** Whether lines are JSON objects, which are mapped as those that are posted to `/lines`. */
   readonly json?: boolean;
+  /** As in `SourceOptions`: lines that are JSON objects are then mapped, too, and others are as usual. */
+  readonly kubernetes?: string | true;
   /** Longest text in characters. A longer text is cut, and whole in `data`; 0: no limit. */
   readonly cut: number;
   /** Most characters of such a text that become `data`. */
@@ -49,12 +51,16 @@ type LineEvent = ProducerEvent & { readonly unchecked?: { readonly [field in "va
 /** Parses a line; null if it does not match the expected form. */
 export type ReadLine = (line: string) => readonly LineEvent[] | null;
 
+/** A line parser, and how a run begins to say that no line had its form; null if none need have it. */
+export type LineReader = { readonly fault: string | null; readonly read: ReadLine };
+
 /** Returns the line parser of `--pattern` and `--json`; null if each line is plain text. */
-export function lineReader(options: EventOptions, times?: TimeReading): { name: string; read: ReadLine } | null {
-  const { pattern, json = false, multilineStart } = options;
+export function lineReader(options: EventOptions, times?: TimeReading): LineReader | null {
+  const { pattern, json = false, multilineStart, kubernetes } = options;
   const choice = times === undefined ? USUAL : { ...USUAL, times };
   if (pattern === undefined) {
-    return json ? { name: "--json found no JSON object in", read: (line) => eventsOfLine(line, choice) } : null;
+    if (!json && kubernetes === undefined) return null;
+    return { fault: json ? "--json found no JSON object in" : null, read: (line) => eventsOfLine(line, choice) };
   }
   const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
   const read: ReadLine = (line) => {
@@ -63,7 +69,7 @@ export function lineReader(options: EventOptions, times?: TimeReading): { name: 
     const event = eventOfGroups(groups, line, choice);
     return json ? eventsWithin(event, choice) : [event];
   };
-  return { name: "--pattern matched none of", read };
+  return { fault: "--pattern matched none of", read };
 }
 
 /** Returns the events of JSON that is the text of an event; the event itself if its text is no JSON. */
