@@ -1,4 +1,3 @@
-import { FORM_FIELD_NAMES } from "../../events/field-order.ts";
 import { DEFAULT_LIMITS } from "../../events/limits.ts";
 import { mapKeywords } from "../../events/map-keywords.ts";
 import { splitTags } from "../../events/tags.ts";
@@ -6,7 +5,7 @@ import { fittedLine } from "../../ingest/append/fitted-line.ts";
 import type { LineOptions } from "../../ingest/append/fitted-line.ts";
 import { USUAL } from "../../ingest/kit/choice.ts";
 import type { FieldChoice } from "../../ingest/kit/choice.ts";
-import { eventOfAttributes, eventOfText, unreadTimeAmong } from "../../ingest/kit/document.ts";
+import { eventOfText, unreadTimeAmong } from "../../ingest/kit/document.ts";
 import type { ProducerEvent } from "../../ingest/kit/endpoint.ts";
 import { flattenInto, put } from "../../ingest/kit/flatten.ts";
 import type { MutableAttributes } from "../../ingest/kit/flatten.ts";
@@ -14,8 +13,10 @@ import { AT_ONCE_BYTES } from "../../ingest/kit/json.ts";
 import { eventsOfJson } from "../../ingest/kit/line-events.ts";
 import type { Severity } from "../../ingest/kit/severity.ts";
 import type { ProducerTime, TimeReading } from "../../ingest/kit/time-forms.ts";
-import { readProducerTime } from "../../ingest/kit/times.ts";
 import { CommandError } from "../request.ts";
+import { CRI_FORMAT, eventInFormat } from "./formats.ts";
+import { eventOfGroups } from "./groups.ts";
+import type { LineEvent } from "./groups.ts";
 import type { TimeOptions } from "./times.ts";
 
 export type EventOptions = TimeOptions & {
@@ -24,6 +25,8 @@ export type EventOptions = TimeOptions & {
   readonly user?: string;
   /** Regular expression whose named groups become fields and attributes of the event. */
   readonly pattern?: string;
+  /** Name of a format of lines: see `formats.ts`. */
+  readonly format?: string;
   /** As in `SourceOptions`: lines may then hold line breaks, which `.` of the pattern matches. */
   readonly multilineStart?: string;
   /** Whether lines are JSON objects, which are mapped as those that are posted to `/lines`. */
@@ -45,31 +48,39 @@ export type LineMetadata = {
   readonly attributes: Readonly<Record<string, unknown>>;
 };
 
-/** An event of a line, with fields as they are in the line. The service refuses what is invalid. */
-type LineEvent = ProducerEvent & { readonly unchecked?: { readonly [field in "value" | "geo"]: string | undefined } };
-
 /** Parses a line; null if it does not match the expected form. */
 export type ReadLine = (line: string) => readonly LineEvent[] | null;
 
 /** A line parser, and how a run begins to say that no line had its form; null if none need have it. */
 export type LineReader = { readonly fault: string | null; readonly read: ReadLine };
 
-/** Returns the line parser of `--pattern` and `--json`; null if each line is plain text. */
+/** Returns the line parser of `--pattern`, `--format` and `--json`; null if each line is plain text. */
 export function lineReader(options: EventOptions, times?: TimeReading): LineReader | null {
-  const { pattern, json = false, multilineStart, kubernetes } = options;
+  const { pattern, format = CRI_FORMAT, json = false, kubernetes } = options;
   const choice = times === undefined ? USUAL : { ...USUAL, times };
-  if (pattern === undefined) {
+  const hasFormat = format !== CRI_FORMAT;
+  if (pattern === undefined && !hasFormat) {
     if (!json && kubernetes === undefined) return null;
     return { fault: json ? "--json found no JSON object in" : null, read: (line) => eventsOfLine(line, choice) };
   }
-  const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
+  if (pattern !== undefined && hasFormat) throw new CommandError("--pattern and --format exclude each other");
+  const readOne =
+    pattern === undefined
+      ? (line: string) => eventInFormat(format, line, choice)
+      : patternReader(pattern, options, choice);
   const read: ReadLine = (line) => {
-    const groups = expression.exec(line)?.groups;
-    if (groups === undefined) return null;
-    const event = eventOfGroups(groups, line, choice);
-    return json ? eventsWithin(event, choice) : [event];
+    const event = readOne(line);
+    return event === null ? null : json ? eventsWithin(event, choice) : [event];
   };
-  return { fault: "--pattern matched none of", read };
+  return { fault: pattern === undefined ? `--format ${format} matched none of` : "--pattern matched none of", read };
+}
+
+function patternReader(pattern: string, { multilineStart }: EventOptions, choice: FieldChoice) {
+  const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
+  return (line: string): LineEvent | null => {
+    const groups = expression.exec(line)?.groups;
+    return groups === undefined ? null : eventOfGroups(groups, line, choice);
+  };
 }
 
 /** Returns the events of JSON that is the text of an event; the event itself if its text is no JSON. */
@@ -103,31 +114,6 @@ function compilePattern(text: string, flags: string): RegExp {
   }
 }
 
-/** Names of groups that become fields of an event. */
-const FIELDS: ReadonlySet<string> = new Set([...FORM_FIELD_NAMES, "created"]);
-
-/** Converts the named groups of a line. Those of loggers' names have the meaning that they have in JSON. */
-function eventOfGroups(given: Readonly<Record<string, string>>, line: string, choice: FieldChoice): LineEvent {
-  const groups = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== ""));
-  const { created, value, geo, text = line, tags = "", data } = Object.fromEntries(groups);
-  const others: MutableAttributes = new Map([...groups].filter(([name]) => !FIELDS.has(name)));
-  const moment = created === undefined ? null : readProducerTime(created, choice.times);
-  // A time before 1970 is no time of a log.
-  const time = moment !== null && moment.ms >= 0 ? moment : null;
-  const isTimeUnread = created !== undefined && time === null;
-  const event = eventOfAttributes(others, choice, { text, time, isTimeUnread, tags: splitTags(tags) });
-  const attributes: MutableAttributes = new Map(event.attributes);
-  if (isTimeUnread) attributes.set("created", created);
-  return {
-    ...event,
-    ...mapKeywords((name) => groups.get(name) || event[name] || ""),
-    sourceKind: groups.has("source") ? undefined : event.sourceKind,
-    attributes,
-    ...(data !== undefined && { data }),
-    unchecked: { value, geo },
-  };
-}
-
 /** Converts a line to the JSON of its events, nearly always one. */
 export type WriteEvents = (line: string, metadata?: LineMetadata) => readonly string[];
 
@@ -157,15 +143,15 @@ export function eventWriter(read: ReadLine | null, options: EventOptions, { onUn
       if (event.time === null && (event.isTimeUnread === true || isTimeExpected(options)))
         onUntimed(unreadTimeAmong(event.attributes) || null);
       // The fields that a pattern finds do not hold all of a line.
-      const data = options.pattern === undefined || event.data !== undefined ? undefined : line;
+      const data = (options.pattern ?? options.format) === undefined || event.data !== undefined ? undefined : line;
       return encode(event, fitting, data);
     });
   };
 }
 
 /** Returns whether each line should have a time. */
-function isTimeExpected({ json = false, pattern = "" }: EventOptions): boolean {
-  return json || pattern.includes("(?<created>");
+function isTimeExpected({ json = false, pattern = "", format = CRI_FORMAT }: EventOptions): boolean {
+  return json || format !== CRI_FORMAT || pattern.includes("(?<created>");
 }
 
 function withMetadata(event: LineEvent, options: EventOptions, metadata?: LineMetadata): LineEvent {

@@ -8,6 +8,7 @@ import type { WriteEvents } from "./events.ts";
 import { createContainers, DOCKER_FOLDER, KUBERNETES_FOLDER } from "./containers.ts";
 import type { ContainerForm } from "./container-lines.ts";
 import { readFiles } from "./files.ts";
+import { CRI_FORMAT, LINE_FORMATS } from "./formats.ts";
 import { type Framing, MULTILINE_WAIT_S, type TextRecord } from "./framing.ts";
 import type { Item } from "./item.ts";
 import { readJournal } from "./journal.ts";
@@ -28,7 +29,7 @@ export type SourceOptions = {
   readonly docker?: string | true;
   /** Folder of Kubernetes' containers; true for the usual one. */
   readonly kubernetes?: string | true;
-  /** `cri`: files are those of a container of Kubernetes. */
+  /** Name of a format of lines, of which events may have several, or a container's. */
   readonly format?: string;
 };
 
@@ -59,7 +60,7 @@ export function readPieces(words: readonly string[], options: SourceOptions, rea
   return named.length === 0 ? inputPieces(framing, reading) : filePieces(named, { options, framing }, reading);
 }
 function containerFormOf({ docker, kubernetes, format }: SourceOptions): ContainerForm | null {
-  const isCri = kubernetes !== undefined || format === "cri";
+  const isCri = kubernetes !== undefined || format === CRI_FORMAT;
   if (docker !== undefined && isCri) throw new CommandError("--docker excludes --kubernetes and --format cri");
   return docker === undefined ? (isCri ? "cri" : null) : "docker";
 }
@@ -75,8 +76,8 @@ function folderOfContainers({ docker, kubernetes }: SourceOptions): { option: st
   return { option: "--kubernetes", glob: `${folder}/**/*.{log,log.*[0-9z]}` };
 }
 
-function startOf({ multilineStart: text }: SourceOptions): RegExp | null {
-  if (text === undefined) return null;
+export function startOf({ multilineStart: text, format = "" }: SourceOptions): RegExp | null {
+  if (text === undefined) return LINE_FORMATS.get(format)?.start ?? null;
   try {
     return new RegExp(text, "u");
   } catch (error) {
