@@ -9,6 +9,7 @@ import { type ShipCounts, showProgress } from "./progress.ts";
 import { createSender } from "./request.ts";
 import { eventWriter, lineReader } from "./ship/events.ts";
 import type { EventOptions, LineReader, ReadLine } from "./ship/events.ts";
+import { FormatHint } from "./ship/format-hint.ts";
 import { timeReadingOf } from "./ship/times.ts";
 import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
 import { type Position, ShipState, stateFolder } from "./ship/state.ts";
@@ -86,7 +87,9 @@ export async function ship(
   const stop = new AbortController();
   const stopped = AbortSignal.any([signal, stop.signal]);
   const matches = reader === null ? null : createMatches(reader, counts, progress.note);
-  const write = eventWriter(matches?.read ?? null, options, { onUntimed: untimed.add });
+  const hint = reader === null && mayHaveFormat(options) ? new FormatHint(files, progress.note) : null;
+  const plainWrite = eventWriter(matches?.read ?? null, options, { onUntimed: untimed.add });
+  const write = hint?.watch(plainWrite) ?? plainWrite;
   const source = { state, stdin: terminal.stdin, signal: stopped, write, unreadable, resumed };
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
   const posting = { sender, url, options, counts, fail, outage, signal: stopped, interrupted: signal };
@@ -114,6 +117,7 @@ export async function ship(
     await deliveries.untilFewerThan(1);
     await deliveries.reportUnsent();
     matches?.end();
+    hint?.end();
     if (expired > 0) {
       const lines = expired === 1 ? "1 line is" : `${expired} lines are`;
       progress.note(`loggia: ${lines} older than the log keeps events, and not stored; its retention can be changed`);
@@ -124,6 +128,11 @@ export async function ship(
   }
   deliveries.throwFault();
   return counts;
+}
+
+/** Returns whether all lines may be of one format, which a hint may name. */
+function mayHaveFormat({ journal = false, docker, format }: ShipOptions): boolean {
+  return !journal && docker === undefined && format === undefined;
 }
 
 function folderOf(files: readonly string[], options: ShipOptions, url: URL): string | null {

@@ -1,11 +1,17 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import test from "ava";
 
 import { eventWriter, type EventOptions, lineReader } from "../../src/cli/ship/events.ts";
+import { FormatHint } from "../../src/cli/ship/format-hint.ts";
 import { FORMAT_NAMES } from "../../src/cli/ship/formats.ts";
 import { frame, PLAIN_LINES } from "../../src/cli/ship/framing.ts";
 import { startOf } from "../../src/cli/ship/pieces.ts";
 import { timeReadingOf } from "../../src/cli/ship/times.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
+import { serviceOf } from "../support/service.ts";
+import { temporaryFolder } from "../support/temporary.ts";
+import { rows, run, shipTo } from "./ship-runs.ts";
 
 type Event = Record<string, unknown>;
 
@@ -297,4 +303,55 @@ test("lines of another form are posted as they are, by every format", (t) => {
   t.throws(() => lineReader({ format: "nginx", pattern: "(?<text>.*)", cut: 0, data: 1 }), {
     message: "--pattern and --format exclude each other",
   });
+});
+
+const ACCESS = '127.0.0.1 - - [10/Oct/2025:13:55:36 -0700] "GET / HTTP/1.0" 200 2326 "-" "curl/8.5.0"';
+
+test("the format that fits lines is suggested once, whatever one line of five is", (t) => {
+  const hintsFor = (lines: readonly string[], words: readonly string[] = ["/var/log/app"]): string[] => {
+    const notes: string[] = [];
+    const hint = new FormatHint(words, (text) => notes.push(text));
+    const write = hint.watch((line) => [line]);
+    for (const line of lines) t.deepEqual(write(line), [line]);
+    hint.end();
+    return notes.map((note) => /; --format (\S+) fits them/.exec(note)?.[1] ?? note);
+  };
+  const of = (line: string): string[] => hintsFor(Array.from({ length: 12 }, () => line));
+  t.deepEqual(of(ACCESS), ["nginx"]);
+  t.deepEqual(hintsFor([ACCESS], ["/var/log/apache2/access.log"]), ["apache"]);
+  t.deepEqual(of("2026/11/20 10:00:00 [notice] 1#1: nginx/1.27.2"), ["nginx"]);
+  t.deepEqual(of("2026-11-20T10:00:00.1Z stdout F ready"), ["cri"]);
+  t.deepEqual(of("2026-11-20 10:00:00.123 UTC [17] LOG:  ready"), ["postgres"]);
+  t.deepEqual(of("I1120 10:00:00.123456       1 a.go:231] ready"), ["klog"]);
+  t.deepEqual(of("Nov 20 10:00:00 web1 sshd[1]: ready"), ["syslog"]);
+  t.deepEqual(of("Nov 20 10:00:00 lb1 haproxy[1]: 10.0.1.2:33313 [06/Feb/2026:12:12:51.443] f b/s 0/0/5007 212 -- 0/0/0/0/3 0/0"), ["haproxy"]); // prettier-ignore
+  t.deepEqual(of('ts=2026-11-20T10:00:00Z level=info msg="a b"'), ["logfmt"]);
+  const trace = ["E1120 10:00:00.123456 1 a.go:2] panic", "goroutine 1"];
+  t.deepEqual(hintsFor(trace), ["klog"]);
+  for (const other of [
+    "plain text",
+    "a=1",
+    '{"msg":"a"}',
+    '{"log":"a\\n","stream":"stdout"}',
+    "2026-11-20 10:00:00 ready",
+  ])
+    t.deepEqual(of(other), []);
+  t.deepEqual(hintsFor([ACCESS, "a", "b", ACCESS, ACCESS]), []);
+  t.deepEqual(hintsFor([]), []);
+});
+
+test("a folder of nginx is posted by its format, and without it the run names the format", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "access.log"), `${ACCESS}\n`);
+  writeFileSync(join(folder, "error.log"), "2026/11/20 10:00:00 [error] 1#2: *3 upstream timed out\n");
+  const plain = await run(shipTo(service.postUrl, folder));
+  t.is(plain.out, "posted 2, failed 0, retried 0\n");
+  t.is(plain.err, "loggia: lines are posted as they are; --format nginx fits them and reads their time and fields\n");
+  t.is(plain.code, 0);
+  const read = await run(shipTo(service.postUrl, "--format", "nginx", folder));
+  t.deepEqual([read.out, read.err], ["posted 2, failed 0, retried 0\n", ""]);
+  const texts = (await rows(service, 4)).map(({ text, source, tags }) => [text, source, ...tags]);
+  t.true(texts.some(([text, source]) => text === "GET / HTTP/1.0" && source === "nginx"));
+  t.true(texts.some((event) => event.join(" ") === "upstream timed out nginx error"));
 });
