@@ -66,7 +66,7 @@ test("the journal is read from the position of the previous run, with the fields
   t.like(last[300]?.["attributes"], { PRIORITY: "3", SYSLOG_IDENTIFIER: "app", _PID: "17" });
   t.like(last[301], { text: "a\0café", tags: ["warn"] });
   t.like(last[302], { text: "three" });
-  t.deepEqual((last[302]?.["attributes"] as Record<string, unknown>)["MESSAGE"], ["times", "told"]);
+  t.like(last[302]?.["attributes"], { MESSAGE: ["times", "told"] });
 });
 
 test("the message of an entry above the limit of a line is kept, and so are fields before the cut", async (t) => {
