@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { messageText } from "../../ingest/kit/message-text.ts";
 import { severityOfSyslog } from "../../ingest/kit/severity.ts";
 import { CommandError } from "../request.ts";
-import type { LineMetadata } from "../ship-events.ts";
+import type { LineMetadata } from "./events.ts";
 import { PLAIN_LINES } from "./framing.ts";
 import type { Position, ShipState } from "./state.ts";
 import { readStreamRecords } from "./streams.ts";
@@ -67,34 +67,51 @@ export async function* readJournal(
 /** Converts a line of `journalctl --output=json`. */
 function entryOf(line: string): JournalEntry & { readonly cursor: string } {
   const fields = parse(line);
-  if (fields === null) {
-    // The line exceeded the limit and was cut. The cursor is near its start.
-    const cursor = /"__CURSOR"\s*:\s*"([^"]+)"/.exec(line)?.[1] ?? "";
-    return { text: line, metadata: { source: "", created: null, severity: null, attributes: {} }, cursor };
-  }
   const field = (name: string): string => textOf(fields[name]);
   const source = field("SYSLOG_IDENTIFIER") || field("_SYSTEMD_UNIT") || field("_COMM") || field("_HOSTNAME");
   const created = /^\d+$/.test(field("__REALTIME_TIMESTAMP"))
     ? Number(field("__REALTIME_TIMESTAMP").slice(0, -3))
     : null;
   const others = Object.entries(fields).filter(([name]) => !LEFT_OUT.has(name));
+  const attributes = Object.fromEntries(others.map(([name, value]) => [name, valueOf(value)]));
+  const messages = [valueOf(fields["MESSAGE"])].flat().map(textOf);
+  // As with journald's own upload, the first of several is the text.
+  if (messages.length > 1) attributes["MESSAGE"] = messages.slice(1);
   return {
-    text: field("MESSAGE").trim() === "" ? line : field("MESSAGE"),
-    metadata: {
-      source,
-      created,
-      severity: severityOfSyslog(field("PRIORITY")),
-      attributes: Object.fromEntries(others.map(([name, value]) => [name, valueOf(value)])),
-    },
+    text: messages[0]!.trim() === "" ? line : messages[0]!,
+    metadata: { source, created, severity: severityOfSyslog(field("PRIORITY")), attributes },
     cursor: field("__CURSOR"),
   };
 }
 
-function parse(line: string): Fields | null {
+function parse(line: string): Fields {
   try {
     return JSON.parse(line) as Fields;
   } catch {
-    return null;
+    return Object.fromEntries(membersOf(line));
+  }
+}
+
+/** A member of an object whose values are texts or bytes. The last one may have been cut. */
+const MEMBER =
+  /[{,]\s*"(?<name>\w{1,200})"\s*:\s*(?:(?<text>"(?:[^"\\]|\\.)*)(?:"|$)|\[(?<bytes>[\d,\s]*)(?:\]|\d*$)|null)\s*/suy;
+
+/** Yields the fields of a line that exceeded the limit and was cut. */
+function* membersOf(line: string): Generator<[string, unknown]> {
+  // An escape that was cut would leave the text without its end.
+  const whole = line.replace(/\\(?:u[\da-f]{0,3})?$/iu, "");
+  MEMBER.lastIndex = 0;
+  for (let groups = MEMBER.exec(whole)?.groups; groups !== undefined; groups = MEMBER.exec(whole)?.groups) {
+    const { name = "", text, bytes } = groups;
+    if (text !== undefined) yield [name, JSON.parse(`${text}"`)];
+    else if (bytes !== undefined)
+      yield [
+        name,
+        bytes
+          .split(",")
+          .filter((byte) => byte.trim() !== "")
+          .map(Number),
+      ];
   }
 }
 
