@@ -12,15 +12,13 @@ import { listeningService, portOf } from "../ingest/listeners/sockets.ts";
 import { eventsOf } from "../ingest/posting.ts";
 import type { Listed } from "../ingest/posting.ts";
 import { isHere } from "../support/programs.ts";
-import { KEY, LOG, serviceOf } from "../support/service.ts";
+import { LOG, serviceOf } from "../support/service.ts";
 import type { Service } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
 import { until } from "../support/until.ts";
+import { shipAsIn } from "./documented-ship.ts";
 import { snippetOf } from "./snippets.ts";
 
-const LOGGIA = new URL("../../src/cli/loggia.mjs", import.meta.url).pathname;
-/** Positions of the commands: other files may have had the inodes of these. */
-const STATE = temporaryFolder({ teardown: (remove) => test.after.always(remove) });
 const execute = promisify(execFile);
 const NGINX = ["nginx"];
 const APACHE = ["apache2-bin", "libapr1", "libaprutil1"];
@@ -60,19 +58,6 @@ async function visit(port: number, path: string): Promise<number> {
     },
     { what: `a server on port ${port}` },
   );
-}
-
-/** Runs a documented command that ships files, to their end. */
-async function shipAsIn(
-  { postUrl }: Service,
-  page: string,
-  { n = 0, from, to }: { readonly n?: number; readonly from: string; readonly to: string },
-): Promise<void> {
-  const replace = { "--log shop": `--log ${LOG}`, "shop-key-1": KEY, " --follow": "", [from]: to };
-  const code = snippetOf(`docs/producers/${page}.md`, "sh", { n, replace });
-  await execute("sh", ["-ec", `loggia() { "${process.execPath}" "${LOGGIA}" "$@"; }\n${code}`], {
-    env: { ...process.env, LOGGIA_POST: postUrl, XDG_STATE_HOME: STATE },
-  });
 }
 
 /** Starts a service with the listeners of a page, at free ports. */
