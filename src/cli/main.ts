@@ -4,6 +4,7 @@ import { FORM_FIELD_NAMES } from "../events/field-order.ts";
 import manifest from "../../package.json" with { type: "json" };
 import { StartError } from "../errors.ts";
 import { DEFAULT_LIMITS } from "../events/limits.ts";
+import { FORMAT_NAMES } from "./ship/formats.ts";
 import { MULTILINE_WAIT_S } from "./ship/framing.ts";
 import { addressOption } from "./addresses.ts";
 import { addMachineCommands, addManagementCommands, addOperationCommands, addQueryCommands } from "./commands.ts";
@@ -79,6 +80,8 @@ program
   )
   .option("--journal", "read systemd's journal with journalctl; arguments after -- are passed to it")
   .option("--docker [folder]", "read the files of Docker's json-file driver in this folder")
+  .addOption(new Option("--format <name>", "what wrote the lines; see docs/producers/ship.md").choices(FORMAT_NAMES))
+  .option("--kubernetes [folder]", "read the files of Kubernetes' containers in this folder (default: /var/log/pods)")
   .option("--in-flight <n>", "batches in flight; more than one may change the order of lines", wholeFrom(1, 64), 1)
   .option(
     "--cut <n>",

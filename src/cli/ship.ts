@@ -7,9 +7,10 @@ import { createOutage } from "./outage.ts";
 import { encodeBatchBody, readBatchItems } from "./post-batch.ts";
 import { type ShipCounts, showProgress } from "./progress.ts";
 import { createSender } from "./request.ts";
-import { eventWriter, lineReader } from "./ship-events.ts";
-import type { EventOptions, ReadLine } from "./ship-events.ts";
-import { timeReadingOf } from "./ship-times.ts";
+import { eventWriter, lineReader } from "./ship/events.ts";
+import type { EventOptions, LineReader, ReadLine } from "./ship/events.ts";
+import { FormatHint } from "./ship/format-hint.ts";
+import { timeReadingOf } from "./ship/times.ts";
 import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
 import { type Position, ShipState, stateFolder } from "./ship/state.ts";
 import { printable } from "./terminal.ts";
@@ -86,7 +87,9 @@ export async function ship(
   const stop = new AbortController();
   const stopped = AbortSignal.any([signal, stop.signal]);
   const matches = reader === null ? null : createMatches(reader, counts, progress.note);
-  const write = eventWriter(matches?.read ?? null, options, { onUntimed: untimed.add });
+  const hint = reader === null && mayHaveFormat(options) ? new FormatHint(files, progress.note) : null;
+  const plainWrite = eventWriter(matches?.read ?? null, options, { onUntimed: untimed.add });
+  const write = hint?.watch(plainWrite) ?? plainWrite;
   const source = { state, stdin: terminal.stdin, signal: stopped, write, unreadable, resumed };
   const outage = createOutage({ where: url.origin, patience_s: options.patience_s, note: progress.note });
   const posting = { sender, url, options, counts, fail, outage, signal: stopped, interrupted: signal };
@@ -114,6 +117,7 @@ export async function ship(
     await deliveries.untilFewerThan(1);
     await deliveries.reportUnsent();
     matches?.end();
+    hint?.end();
     if (expired > 0) {
       const lines = expired === 1 ? "1 line is" : `${expired} lines are`;
       progress.note(`loggia: ${lines} older than the log keeps events, and not stored; its retention can be changed`);
@@ -126,9 +130,16 @@ export async function ship(
   return counts;
 }
 
+/** Returns whether all lines may be of one format, which a hint may name. */
+function mayHaveFormat({ journal = false, docker, format }: ShipOptions): boolean {
+  return !journal && docker === undefined && format === undefined;
+}
+
 function folderOf(files: readonly string[], options: ShipOptions, url: URL): string | null {
   if (options.journal === true) return stateFolder(options.state, url.href, ["--journal", ...files], process.env);
-  const named = options.docker === undefined ? files : ["--docker", String(options.docker)];
+  const { docker, kubernetes } = options;
+  const containers = docker === undefined ? ["--kubernetes", String(kubernetes)] : ["--docker", String(docker)];
+  const named = docker === undefined && kubernetes === undefined ? files : containers;
   // Standard input cannot be read again.
   if (named.length === 0) return null;
   return stateFolder(
@@ -153,11 +164,13 @@ function latestOf(positions: readonly Position[]): Position[] {
 }
 
 /** Counts matches, and reports a pattern that matches no line: it is probably wrong. */
-function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>>, counts: ShipCounts, note: Note) {
+function createMatches({ fault, read }: LineReader, counts: ShipCounts, note: Note) {
   let lines = 0;
   let matched = 0;
-  const report = (): void =>
-    note(`loggia: ${name} ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines are posted as text`);
+  const report = (): void => {
+    if (fault !== null)
+      note(`loggia: ${fault} ${lines === 1 ? "1 line" : `${lines} lines`}; whole lines are posted as text`);
+  };
   return {
     read: ((line) => {
       lines += 1;
@@ -167,7 +180,7 @@ function createMatches({ name, read }: NonNullable<ReturnType<typeof lineReader>
       return parsed;
     }) satisfies ReadLine,
     end: () => {
-      counts.isUnmatched = lines > 0 && matched === 0;
+      counts.isUnmatched = fault !== null && lines > 0 && matched === 0;
       if (counts.isUnmatched && lines !== UNMATCHED_LINES) report();
     },
   };

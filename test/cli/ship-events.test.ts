@@ -1,7 +1,7 @@
 import test from "ava";
 
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
-import { eventWriter, type EventOptions, lineReader, type LineMetadata } from "../../src/cli/ship-events.ts";
+import { eventWriter, type EventOptions, lineReader, type LineMetadata } from "../../src/cli/ship/events.ts";
 
 type Event = Record<string, unknown>;
 
@@ -115,6 +115,43 @@ test("groups of a pattern become the fields of their names, and others attribute
     attributes: { how: "well" },
   });
   t.deepEqual(eventOf("soon 1 2,3 night well paid", { pattern })["attributes"], { created: "soon", how: "well" });
+});
+
+test("groups with the names of loggers mean what they mean in JSON, also before a stack", (t) => {
+  const pattern = String.raw`^(?<created>\S+ \S+) (?<level>\w+) \[(?<service>\w+)\] (?<text>.*)$`;
+  const trace = "2026-11-20 10:00:01,200 ERROR [shop] checkout failed\njava.lang.Error: no stock\n\tat a.B(C.java:1)";
+  t.deepEqual(eventOf(trace, { pattern, multilineStart: String.raw`^\d{4}-`, source: "till" }), {
+    created: new Date(2026, 10, 20, 10, 0, 1, 200).getTime(),
+    text: "checkout failed\njava.lang.Error: no stock\n\tat a.B(C.java:1)",
+    tags: ["error"],
+    source: "shop",
+    attributes: { level: "ERROR", service: "shop" },
+  });
+  t.like(eventOf("a web", { pattern: String.raw`(?<text>\w) (?<host>\w+)`, source: "till" }), { source: "till" });
+  t.like(eventOf("a web", { pattern: String.raw`(?<text>\w) (?<host>\w+)` }), { source: "web" });
+});
+
+test("JSON in the text that a pattern finds gives its fields, which precede the groups", (t) => {
+  const pattern = String.raw`^(?<created>\S+) (?<hostname>\S+) (?<program>\w+)\[(?<pid>\d+)\]: (?<text>.*)$`;
+  const head = "2026-11-20T10:00:00Z web1 till[17]: ";
+  const both = { pattern, json: true } as const;
+  const attributes = { hostname: "web1", program: "till", pid: "17" };
+  const document = { level: "warn", msg: "retry", order: 7, time: "2026-11-20T09:59:59Z", service: "pay" };
+  t.deepEqual(eventOf(head + JSON.stringify(document), both), {
+    created: Date.UTC(2026, 10, 20, 9, 59, 59),
+    text: "retry",
+    tags: ["warn"],
+    source: "pay",
+    attributes: { level: "warn", order: 7, service: "pay", ...attributes },
+  });
+  const plain = { created: Date.parse(MOMENT), source: "till", attributes };
+  t.deepEqual(eventOf(`${head}ready`, both), { ...plain, text: "ready" });
+  t.like(eventOf(`${head}{"n":1}`, both), { ...plain, text: '{"n":1}', attributes: { n: 1, ...attributes } });
+  t.deepEqual(
+    eventsOf(`${head}{"msg":"a"}{"msg":"b"}`, both).map(({ text }) => text),
+    ["a", "b"],
+  );
+  t.deepEqual(eventOf('{"msg":"a"}', both), { text: '{"msg":"a"}' });
 });
 
 test("what is cut is tagged, with the tags that it has, if there is room", (t) => {

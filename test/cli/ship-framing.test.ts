@@ -5,7 +5,8 @@ import { frame, type FrameOptions, type Framing, PLAIN_LINES } from "../../src/c
 import { detectEncoding, LINE_MAX_BYTES } from "../../src/cli/ship/lines.ts";
 import { readStreamRecords } from "../../src/cli/ship/streams.ts";
 
-const DOCKER: Framing = { ...PLAIN_LINES, isDocker: true };
+const DOCKER: Framing = { ...PLAIN_LINES, container: "docker" };
+const CRI: Framing = { ...PLAIN_LINES, container: "cri" };
 const TRACES: Framing = { ...PLAIN_LINES, start: /^\d{4}-/u };
 
 function texts(bytes: Buffer, framing: Framing = PLAIN_LINES, options: Partial<FrameOptions> = {}) {
@@ -98,7 +99,33 @@ test("parts of Docker's lines are joined for each stream", (t) => {
     line(" at c\n", "stderr"),
     line(" at d\n", "stdout"),
   ];
-  const framed = texts(Buffer.from(traces.join("")), { ...DOCKER, ...TRACES, isDocker: true }, { flush: "all" });
+  const framed = texts(Buffer.from(traces.join("")), { ...DOCKER, ...TRACES, container: "docker" }, { flush: "all" });
+  t.deepEqual(framed.texts, ["2026-1 a\n at c", "2026-2 b\n at d"]);
+});
+
+test("parts of containerd's lines are joined for each stream, across lines of the other", (t) => {
+  const at = "2026-11-20T10:00:00.123456789Z";
+  const lines = [
+    `${at} stdout P begin `,
+    `${at} stderr F an error`,
+    `${at} stdout P middle `,
+    `${at} stdout F end`,
+    `${at} stderr F`,
+    `${at} stdout F:tag  two blanks`,
+    `{"log":"of Docker\\n","stream":"stdout","time":"${at}"}`,
+    "of no form",
+  ];
+  const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(""));
+  const expected = ["begin middle end", "an error", "", " two blanks", "of Docker", "of no form"];
+  t.deepEqual(texts(bytes, CRI), { texts: expected, rest: 0 });
+  const open = Buffer.from(`${lines[0]}\n${lines[1]}\n`);
+  t.deepEqual(texts(open, CRI), { texts: [], rest: open.length });
+  const traces = ["stderr F 2026-1 a", "stdout P 2026-2 ", "stderr F  at c", "stdout F b", "stdout F  at d"];
+  const framed = texts(
+    Buffer.from(traces.map((line) => `${at} ${line}\n`).join("")),
+    { ...CRI, start: TRACES.start },
+    { flush: "all" },
+  );
   t.deepEqual(framed.texts, ["2026-1 a\n at c", "2026-2 b\n at d"]);
 });
 

@@ -182,8 +182,6 @@ test("a wrong key, an unreachable service, a bad pattern and a missing file are 
   t.regex(missing.err, /^loggia: \/nowhere\/a\.log can't be read: [^\n]*\n$/);
   const pattern = await run([...ship, "--log", LOG, "--pattern", "(.*)"], { input: "a\n" });
   t.regex(pattern.err, /^loggia: --pattern has no named group, such as [^\n]*\n$/);
-  const both = await run([...ship, "--log", LOG, "--pattern", "(?<text>.*)", "--json"], { input: "a\n" });
-  t.is(both.err, "loggia: --pattern and --json exclude each other\n");
   const away = await run(["ship", "--url", "http://127.0.0.1:1", "--log", LOG, "--patience", "1"], { input: "a\n" });
   t.is(away.out, "posted 0, failed 1, retried " + /retried (\d+)/.exec(away.out)?.[1] + "\n");
   t.is(away.code, 1);

@@ -1,24 +1,20 @@
+import { readContainerLine } from "./container-lines.ts";
+import type { ContainerForm, ContainerLine, ContainerText } from "./container-lines.ts";
 import { type Encoding, LINE_MAX_BYTES, LineSplitter } from "./lines.ts";
 
 /** A line, or several lines that form one record. */
 export type TextRecord = {
   readonly text: string;
-  /** Metadata that Docker wrote with the text. */
-  readonly docker: DockerLine | null;
-};
-
-export type DockerLine = {
-  readonly stream: string;
-  readonly time: string;
-  readonly attrs: Readonly<Record<string, string>>;
+  /** Metadata that a container's runtime wrote with the text. */
+  readonly container: ContainerLine | null;
 };
 
 /** How bytes are split into records. */
 export type Framing = {
   /** Matches the first line of a record; other lines continue it. null: no grouping. */
   readonly start: RegExp | null;
-  /** Whether each line is a JSON object of Docker's json-file driver. */
-  readonly isDocker: boolean;
+  /** How a container's runtime wrote the lines; null: they are those of the program itself. */
+  readonly container: ContainerForm | null;
   /** How long after its last byte an unfinished record ends. */
   readonly wait_ms: number;
 };
@@ -26,7 +22,7 @@ export type Framing = {
 /** Default of `--multiline-wait`, in seconds. */
 export const MULTILINE_WAIT_S = 5;
 
-export const PLAIN_LINES: Framing = { start: null, isDocker: false, wait_ms: MULTILINE_WAIT_S * 1_000 };
+export const PLAIN_LINES: Framing = { start: null, container: null, wait_ms: MULTILINE_WAIT_S * 1_000 };
 
 export type FrameOptions = {
   readonly encoding: Encoding;
@@ -49,6 +45,11 @@ export type FrameResult = {
   /** Whether the consumed bytes end inside a line that was cut. */
   readonly isWithin: boolean;
 };
+
+/** Returns whether a record may have several lines, so that its end shows only with the next one. */
+export function hasGroups({ start, container }: Framing): boolean {
+  return start !== null || container !== null;
+}
 
 /** Splits bytes into records. */
 export function frame(bytes: Buffer, framing: Framing, options: FrameOptions): FrameResult {
@@ -79,14 +80,14 @@ export function frame(bytes: Buffer, framing: Framing, options: FrameOptions): F
 type Open = {
   readonly begin: number;
   readonly stream: string;
-  readonly docker: DockerLine | null;
+  readonly container: ContainerLine | null;
   readonly texts: string[];
   hasParts: boolean;
   isClosed: boolean;
 };
 
 /**
- * Joins the lines of each stream into records: first the parts of a Docker line, then lines by
+ * Joins the lines of each stream into records: first the parts of a container's line, then lines by
  * `start`. Records come in the order of their first lines, so one that is open keeps later ones of
  * other streams back: all bytes before a position are then in records.
  */
@@ -106,22 +107,22 @@ class Grouping {
   }
 
   add(text: string, begin: number, end: number): void {
-    const { start, isDocker } = this.#framing;
-    if (start === null && !isDocker) {
-      this.records.push({ text, docker: null });
+    const { container } = this.#framing;
+    if (!hasGroups(this.#framing)) {
+      this.records.push({ text, container: null });
       return;
     }
-    const parsed = isDocker ? readDocker(text) : null;
-    this.#append(parsed ?? { text, docker: null, isWhole: true }, begin);
+    const parsed = container === null ? null : readContainerLine(text, container);
+    this.#append(parsed ?? { text, container: null, isWhole: true }, begin);
     // The bytes of an open record are read again and again.
     const first = this.#queue[0];
     if (first !== undefined && end - first.begin >= LINE_MAX_BYTES) this.#close(first);
     this.#release();
   }
 
-  #append({ text, docker, isWhole }: DockerText, begin: number): void {
+  #append({ text, container, isWhole }: ContainerText, begin: number): void {
     const { start } = this.#framing;
-    const stream = docker?.stream ?? "";
+    const stream = container?.stream ?? "";
     let open = this.#open.get(stream);
     if (open?.hasParts === true) open.texts.push(open.texts.pop()! + text);
     else {
@@ -130,7 +131,7 @@ class Grouping {
         open = undefined;
       }
       if (open === undefined) {
-        open = { begin, stream, docker, texts: [], hasParts: false, isClosed: false };
+        open = { begin, stream, container, texts: [], hasParts: false, isClosed: false };
         this.#open.set(stream, open);
         this.#queue.push(open);
       }
@@ -153,31 +154,8 @@ class Grouping {
 
   #release(): void {
     while (this.#queue[0]?.isClosed === true) {
-      const { texts, docker } = this.#queue.shift()!;
-      this.records.push({ text: texts.join("\n"), docker });
+      const { texts, container } = this.#queue.shift()!;
+      this.records.push({ text: texts.join("\n"), container });
     }
   }
-}
-
-type DockerText = { readonly text: string; readonly docker: DockerLine | null; readonly isWhole: boolean };
-
-function readDocker(line: string): DockerText | null {
-  try {
-    const { log, stream, time, attrs } = JSON.parse(line) as Record<string, unknown>;
-    if (typeof log !== "string") return null;
-    const isWhole = log.endsWith("\n");
-    const text = isWhole ? log.replace(/\r?\n$/, "") : log;
-    const docker = { stream: textOf(stream), time: textOf(time), attrs: isTexts(attrs) ? attrs : {} };
-    return { text, docker, isWhole };
-  } catch {
-    return null;
-  }
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-function isTexts(value: unknown): value is Record<string, string> {
-  return typeof value === "object" && value !== null && Object.values(value).every((one) => typeof one === "string");
 }

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { messageText } from "../../ingest/kit/message-text.ts";
 import { severityOfSyslog } from "../../ingest/kit/severity.ts";
 import { CommandError } from "../request.ts";
-import type { LineMetadata } from "../ship-events.ts";
+import type { LineMetadata } from "./events.ts";
 import { PLAIN_LINES } from "./framing.ts";
 import type { Position, ShipState } from "./state.ts";
 import { readStreamRecords } from "./streams.ts";

@@ -4,9 +4,11 @@ import { stat } from "node:fs/promises";
 import { ArchiveError } from "../archive-error.ts";
 import { unpack } from "../archives.ts";
 import { CommandError } from "../request.ts";
-import type { WriteEvents } from "../ship-events.ts";
-import { createContainers, DOCKER_FOLDER } from "./docker.ts";
+import type { WriteEvents } from "./events.ts";
+import { createContainers, DOCKER_FOLDER, KUBERNETES_FOLDER } from "./containers.ts";
+import type { ContainerForm } from "./container-lines.ts";
 import { readFiles } from "./files.ts";
+import { CRI_FORMAT, LINE_FORMATS } from "./formats.ts";
 import { type Framing, MULTILINE_WAIT_S, type TextRecord } from "./framing.ts";
 import type { Item } from "./item.ts";
 import { readJournal } from "./journal.ts";
@@ -25,6 +27,10 @@ export type SourceOptions = {
   readonly linksTo?: readonly string[];
   /** Folder of Docker's containers; true for Docker's default. */
   readonly docker?: string | true;
+  /** Folder of Kubernetes' containers; true for the usual one. */
+  readonly kubernetes?: string | true;
+  /** Name of a format of lines, of which events may have several, or a container's. */
+  readonly format?: string;
 };
 
 /** Events, and the position after them; null for sources without positions. */
@@ -41,22 +47,37 @@ export type Reading = {
 
 /** Yields the events of all sources of a command. */
 export function readPieces(words: readonly string[], options: SourceOptions, reading: Reading): AsyncIterable<Piece> {
-  if (options.journal === true) {
-    if (options.docker !== undefined) throw new CommandError("--journal and --docker exclude each other");
+  const { journal = false, multilineWait = MULTILINE_WAIT_S } = options;
+  const container = containerFormOf(options);
+  if (journal) {
+    if (container !== null) throw new CommandError("--journal and files of containers exclude each other");
     return journalPieces(words, options, reading);
   }
-  const { docker, multilineWait = MULTILINE_WAIT_S } = options;
-  const framing = { start: startOf(options), isDocker: docker !== undefined, wait_ms: multilineWait * 1_000 };
-  if (docker !== undefined) {
-    if (words.length > 0) throw new CommandError("--docker takes a folder and no other files");
-    const folder = docker === true ? DOCKER_FOLDER : docker;
-    return filePieces([`${folder}/*/*-json.log*`], { options, framing }, reading);
-  }
-  return words.length === 0 ? inputPieces(framing, reading) : filePieces(words, { options, framing }, reading);
+  const framing = { start: startOf(options), container, wait_ms: multilineWait * 1_000 };
+  const folder = folderOfContainers(options);
+  if (folder !== null && words.length > 0) throw new CommandError(`${folder.option} takes a folder and no other files`);
+  const named = folder === null ? words : [folder.glob];
+  return named.length === 0 ? inputPieces(framing, reading) : filePieces(named, { options, framing }, reading);
+}
+function containerFormOf({ docker, kubernetes, format }: SourceOptions): ContainerForm | null {
+  const isCri = kubernetes !== undefined || format === CRI_FORMAT;
+  if (docker !== undefined && isCri) throw new CommandError("--docker excludes --kubernetes and --format cri");
+  return docker === undefined ? (isCri ? "cri" : null) : "docker";
 }
 
-function startOf({ multilineStart: text }: SourceOptions): RegExp | null {
-  if (text === undefined) return null;
+/** Returns the folder of containers that an option names, as a glob of the files to read. */
+function folderOfContainers({ docker, kubernetes }: SourceOptions): { option: string; glob: string } | null {
+  if (docker !== undefined) {
+    return { option: "--docker", glob: `${docker === true ? DOCKER_FOLDER : docker}/*/*-json.log*` };
+  }
+  if (kubernetes === undefined) return null;
+  const folder = kubernetes === true ? KUBERNETES_FOLDER : kubernetes;
+  // Rotated files end with their time, or with gz. Others, such as *.tmp, are not finished.
+  return { option: "--kubernetes", glob: `${folder}/**/*.{log,log.*[0-9z]}` };
+}
+
+export function startOf({ multilineStart: text, format = "" }: SourceOptions): RegExp | null {
+  if (text === undefined) return LINE_FORMATS.get(format)?.start ?? null;
   try {
     return new RegExp(text, "u");
   } catch (error) {
@@ -82,17 +103,11 @@ async function* filePieces(
     if (signal.aborted) return;
   }
   if (files.length === 0) return;
-  const containerOf = createContainers();
   const { follow: isFollowed = false, linksTo = [] } = options;
   const read = { isFollowed, linksTo, framing, state, signal, unreadable, resumed };
+  const itemsOf = itemWriter(framing, write);
   for await (const { records, position, path } of readFiles(files, read)) {
-    const items: Item[] = [];
-    for (const { text, docker } of records) {
-      if (text.trim() === "") continue;
-      const events = framing.isDocker ? write(text, await containerOf(path, docker)) : write(text);
-      for (const json of events) items.push({ line: text, json });
-    }
-    yield { items, position };
+    yield { items: await itemsOf(records, path), position };
   }
 }
 
@@ -107,9 +122,10 @@ async function* streamPieces(
   { write, unreadable, signal }: Reading,
 ): AsyncGenerator<Piece> {
   try {
+    const itemsOf = itemWriter(framing, write);
     const chunks = unpack(createReadStream(path, { signal }), path);
     for await (const records of readStreamRecords(chunks, framing))
-      yield { items: itemsOf(records, write), position: null };
+      yield { items: await itemsOf(records, ""), position: null };
   } catch (error) {
     if (!signal.aborted) unreadable(path, error as Error);
   }
@@ -117,9 +133,10 @@ async function* streamPieces(
 
 async function* inputPieces(framing: Framing, { stdin, write, unreadable, signal }: Reading): AsyncGenerator<Piece> {
   signal.addEventListener("abort", () => stdin.destroy(), { once: true });
+  const itemsOf = itemWriter(framing, write);
   try {
     for await (const records of readStreamRecords(unpack(stdin), framing)) {
-      yield { items: itemsOf(records, write), position: null };
+      yield { items: await itemsOf(records, ""), position: null };
     }
   } catch (error) {
     if (error instanceof ArchiveError) unreadable("standard input", error);
@@ -127,9 +144,18 @@ async function* inputPieces(framing: Framing, { stdin, write, unreadable, signal
   }
 }
 
-function itemsOf(records: readonly TextRecord[], write: WriteEvents): Item[] {
-  const filled = records.filter(({ text }) => text.trim() !== "");
-  return filled.flatMap(({ text }) => write(text).map((json) => ({ line: text, json })));
+/** Returns a function that writes the events of records. `path`: of their file; "" for streams. */
+function itemWriter({ container }: Framing, write: WriteEvents) {
+  const metadataOf = container === null ? null : createContainers(container);
+  return async (records: readonly TextRecord[], path: string): Promise<Item[]> => {
+    const items: Item[] = [];
+    for (const { text, container: line } of records) {
+      if (text.trim() === "") continue;
+      const metadata = metadataOf === null ? undefined : await metadataOf(path, line);
+      for (const json of write(text, metadata)) items.push({ line: text, json });
+    }
+    return items;
+  };
 }
 
 async function* journalPieces(

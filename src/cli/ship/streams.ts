@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-import { frame, type Framing, PLAIN_LINES, type TextRecord } from "./framing.ts";
+import { frame, type Framing, hasGroups, PLAIN_LINES, type TextRecord } from "./framing.ts";
 import { type Encoding, detectEncoding, LINE_MAX_BYTES } from "./lines.ts";
 
 const PIECE_RECORDS = 250;
@@ -15,11 +15,11 @@ export async function* readStreamRecords(
 ): AsyncGenerator<readonly TextRecord[]> {
   const source = stream[Symbol.asyncIterator]();
   const bytes = new StreamBytes(framing);
-  const hasGroups = framing.start !== null || framing.isDocker;
   try {
     for (;;) {
       const next = source.next();
-      if (hasGroups && !bytes.isEmpty && (await isSilent(next, framing.wait_ms))) yield* bytes.framed("groups");
+      if (hasGroups(framing) && !bytes.isEmpty && (await isSilent(next, framing.wait_ms)))
+        yield* bytes.framed("groups");
       const result = await next;
       if (result.done === true) break;
       bytes.append(result.value);

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { ArchiveError } from "../archive-error.ts";
 import { type ByteSource, openBytes } from "./byte-source.ts";
 import type { Fence } from "./fence.ts";
-import { frame, type Framing, type FrameResult, type TextRecord } from "./framing.ts";
+import { frame, type Framing, type FrameResult, hasGroups, type TextRecord } from "./framing.ts";
 import { baseName } from "./generation-names.ts";
 import { type Encoding, detectEncoding, ENCODING_BYTES, LINE_MAX_BYTES } from "./lines.ts";
 import { checkpointsAt, fileKey, fingerprintBytes, HEAD_BYTES, hasTail, type StoredMark, TAIL_BYTES } from "./mark.ts";
@@ -205,12 +205,8 @@ export class TrackedFile {
     if (!this.#options.isFollowed) return "all";
     const now_ms = performance.now();
     const isSilent = now_ms - this.#grownAt_ms >= this.#options.framing.wait_ms;
-    if (now_ms - this.#replacedAt_ms >= REPLACED_MS && (isSilent || !this.#hasGroups)) return "all";
+    if (now_ms - this.#replacedAt_ms >= REPLACED_MS && (isSilent || !hasGroups(this.#options.framing))) return "all";
     return isSilent ? "groups" : "nothing";
-  }
-
-  get #hasGroups(): boolean {
-    return this.#options.framing.start !== null || this.#options.framing.isDocker;
   }
 
   /** Reads from the position on; false if the bytes before it are not those that were read. */

@@ -124,7 +124,7 @@ export type ProducerEvent = Readonly<Partial<Keywords>> & {
   readonly severity: Severity | null;
   readonly source: string;
   /** Set if the source is only that: a source known from elsewhere takes precedence. */
-  readonly sourceKind?: "host" | "logger";
+  readonly sourceKind?: "host" | "logger" | undefined;
   /** A measured value; absent if there is none. */
   readonly value?: number | null;
   readonly geo: Geo | null;

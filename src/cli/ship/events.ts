@@ -1,21 +1,23 @@
-import { FORM_FIELD_NAMES } from "../events/field-order.ts";
-import { DEFAULT_LIMITS } from "../events/limits.ts";
-import { mapKeywords } from "../events/map-keywords.ts";
-import { splitTags } from "../events/tags.ts";
-import { fittedLine } from "../ingest/append/fitted-line.ts";
-import type { LineOptions } from "../ingest/append/fitted-line.ts";
-import { USUAL } from "../ingest/kit/choice.ts";
-import { eventOfText, unreadTimeAmong } from "../ingest/kit/document.ts";
-import type { ProducerEvent } from "../ingest/kit/endpoint.ts";
-import { flattenInto, put } from "../ingest/kit/flatten.ts";
-import type { MutableAttributes } from "../ingest/kit/flatten.ts";
-import { AT_ONCE_BYTES } from "../ingest/kit/json.ts";
-import { eventsOfJson } from "../ingest/kit/line-events.ts";
-import type { Severity } from "../ingest/kit/severity.ts";
-import type { ProducerTime, TimeReading } from "../ingest/kit/time-forms.ts";
-import { readProducerTime } from "../ingest/kit/times.ts";
-import { CommandError } from "./request.ts";
-import type { TimeOptions } from "./ship-times.ts";
+import { DEFAULT_LIMITS } from "../../events/limits.ts";
+import { mapKeywords } from "../../events/map-keywords.ts";
+import { splitTags } from "../../events/tags.ts";
+import { fittedLine } from "../../ingest/append/fitted-line.ts";
+import type { LineOptions } from "../../ingest/append/fitted-line.ts";
+import { USUAL } from "../../ingest/kit/choice.ts";
+import type { FieldChoice } from "../../ingest/kit/choice.ts";
+import { eventOfText, unreadTimeAmong } from "../../ingest/kit/document.ts";
+import type { ProducerEvent } from "../../ingest/kit/endpoint.ts";
+import { flattenInto, put } from "../../ingest/kit/flatten.ts";
+import type { MutableAttributes } from "../../ingest/kit/flatten.ts";
+import { AT_ONCE_BYTES } from "../../ingest/kit/json.ts";
+import { eventsOfJson } from "../../ingest/kit/line-events.ts";
+import type { Severity } from "../../ingest/kit/severity.ts";
+import type { ProducerTime, TimeReading } from "../../ingest/kit/time-forms.ts";
+import { CommandError } from "../request.ts";
+import { CRI_FORMAT, eventInFormat } from "./formats.ts";
+import { eventOfGroups } from "./groups.ts";
+import type { LineEvent } from "./groups.ts";
+import type { TimeOptions } from "./times.ts";
 
 export type EventOptions = TimeOptions & {
   readonly tags?: string;
@@ -23,10 +25,14 @@ export type EventOptions = TimeOptions & {
   readonly user?: string;
   /** Regular expression whose named groups become fields and attributes of the event. */
   readonly pattern?: string;
+  /** Name of a format of lines: see `formats.ts`. */
+  readonly format?: string;
   /** As in `SourceOptions`: lines may then hold line breaks, which `.` of the pattern matches. */
   readonly multilineStart?: string;
   /** Whether lines are JSON objects, which are mapped as those that are posted to `/lines`. */
   readonly json?: boolean;
+  /** As in `SourceOptions`: lines that are JSON objects are then mapped, too, and others are as usual. */
+  readonly kubernetes?: string | true;
   /** Longest text in characters. A longer text is cut, and whole in `data`; 0: no limit. */
   readonly cut: number;
   /** Most characters of such a text that become `data`. */
@@ -42,27 +48,51 @@ export type LineMetadata = {
   readonly attributes: Readonly<Record<string, unknown>>;
 };
 
-/** An event of a line, with fields as they are in the line. The service refuses what is invalid. */
-type LineEvent = ProducerEvent & { readonly unchecked?: { readonly [field in "value" | "geo"]: string | undefined } };
-
 /** Parses a line; null if it does not match the expected form. */
 export type ReadLine = (line: string) => readonly LineEvent[] | null;
 
-/** Returns the line parser of `--pattern` or `--json`; null if each line is plain text. */
-export function lineReader(options: EventOptions, times?: TimeReading): { name: string; read: ReadLine } | null {
-  const { pattern, json = false, multilineStart } = options;
-  if (pattern !== undefined && json) throw new CommandError("--pattern and --json exclude each other");
-  if (json) return { name: "--json found no JSON object in", read: (line) => eventsOfLine(line, times) };
-  if (pattern === undefined) return null;
+/** A line parser, and how a run begins to say that no line had its form; null if none need have it. */
+export type LineReader = { readonly fault: string | null; readonly read: ReadLine };
+
+/** Returns the line parser of `--pattern`, `--format` and `--json`; null if each line is plain text. */
+export function lineReader(options: EventOptions, times?: TimeReading): LineReader | null {
+  const { pattern, format = CRI_FORMAT, json = false, kubernetes } = options;
+  const choice = times === undefined ? USUAL : { ...USUAL, times };
+  const hasFormat = format !== CRI_FORMAT;
+  if (pattern === undefined && !hasFormat) {
+    if (!json && kubernetes === undefined) return null;
+    return { fault: json ? "--json found no JSON object in" : null, read: (line) => eventsOfLine(line, choice) };
+  }
+  if (pattern !== undefined && hasFormat) throw new CommandError("--pattern and --format exclude each other");
+  const readOne =
+    pattern === undefined
+      ? (line: string) => eventInFormat(format, line, choice)
+      : patternReader(pattern, options, choice);
+  const read: ReadLine = (line) => {
+    const event = readOne(line);
+    return event === null ? null : json ? eventsWithin(event, choice) : [event];
+  };
+  return { fault: pattern === undefined ? `--format ${format} matched none of` : "--pattern matched none of", read };
+}
+
+function patternReader(pattern: string, { multilineStart }: EventOptions, choice: FieldChoice) {
   const expression = compilePattern(pattern, multilineStart === undefined ? "u" : "su");
-  return { name: "--pattern matched none of", read: (line) => eventsOfGroups(expression, line, times) };
+  return (line: string): LineEvent | null => {
+    const groups = expression.exec(line)?.groups;
+    return groups === undefined ? null : eventOfGroups(groups, line, choice);
+  };
+}
+
+/** Returns the events of JSON that is the text of an event; the event itself if its text is no JSON. */
+function eventsWithin(event: LineEvent, choice: FieldChoice): readonly LineEvent[] {
+  return eventsOfLine(event.text, choice)?.map((inner) => within(inner, event)) ?? [event];
 }
 
 /** Decodes a line as `/lines` does; null if it holds no JSON object. */
-function eventsOfLine(line: string, times: TimeReading | undefined): readonly ProducerEvent[] | null {
+function eventsOfLine(line: string, choice: FieldChoice): readonly ProducerEvent[] | null {
   const bytes = line.length > AT_ONCE_BYTES / MAX_BYTES_OF_UNIT ? Buffer.from(line) : null;
   const isLong = bytes !== null && bytes.length > AT_ONCE_BYTES;
-  const steps = eventsOfJson(isLong ? bytes : line, times === undefined ? USUAL : { ...USUAL, times });
+  const steps = eventsOfJson(isLong ? bytes : line, choice);
   const events: ProducerEvent[] = [];
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) if (!("fault" in step.value)) events.push(step.value);
@@ -82,25 +112,6 @@ function compilePattern(text: string, flags: string): RegExp {
       cause: error,
     });
   }
-}
-
-/** Names of groups that become fields of an event. */
-const FIELDS: ReadonlySet<string> = new Set([...FORM_FIELD_NAMES, "created"]);
-
-function eventsOfGroups(expression: RegExp, line: string, times: TimeReading | undefined): readonly [LineEvent] | null {
-  const given = expression.exec(line)?.groups;
-  if (given === undefined) return null;
-  const groups = new Map(Object.entries(given).filter(([, value]) => value !== undefined && value !== ""));
-  const { created, value, geo, text = line, tags = "", data } = Object.fromEntries(groups);
-  const attributes: MutableAttributes = new Map([...groups].filter(([name]) => !FIELDS.has(name)));
-  const moment = created === undefined ? null : readProducerTime(created, times);
-  // A time before 1970 is no time of a log.
-  const time = moment !== null && moment.ms >= 0 ? moment : null;
-  if (created !== undefined && time === null) attributes.set("created", created);
-  const keywords = mapKeywords((name) => groups.get(name) ?? "");
-  const isTimeUnread = created !== undefined && time === null;
-  const event = { ...keywords, text, tags: splitTags(tags), geo: null, severity: null, time, isTimeUnread, attributes };
-  return [{ ...event, ...(data !== undefined && { data }), unchecked: { value, geo } }];
 }
 
 /** Converts a line to the JSON of its events, nearly always one. */
@@ -132,31 +143,43 @@ export function eventWriter(read: ReadLine | null, options: EventOptions, { onUn
       if (event.time === null && (event.isTimeUnread === true || isTimeExpected(options)))
         onUntimed(unreadTimeAmong(event.attributes) || null);
       // The fields that a pattern finds do not hold all of a line.
-      const data = options.pattern === undefined || event.data !== undefined ? undefined : line;
+      const data = (options.pattern ?? options.format) === undefined || event.data !== undefined ? undefined : line;
       return encode(event, fitting, data);
     });
   };
 }
 
 /** Returns whether each line should have a time. */
-function isTimeExpected({ json = false, pattern = "" }: EventOptions): boolean {
-  return json || pattern.includes("(?<created>");
+function isTimeExpected({ json = false, pattern = "", format = CRI_FORMAT }: EventOptions): boolean {
+  return json || format !== CRI_FORMAT || pattern.includes("(?<created>");
 }
 
 function withMetadata(event: LineEvent, options: EventOptions, metadata?: LineMetadata): LineEvent {
-  const { source: given = "", user = "" } = options;
-  const source = given || metadata?.source || "";
-  const isKnown = event.source !== "" && event.sourceKind === undefined;
+  const { source = "", user = "" } = options;
+  const attributes: MutableAttributes = new Map();
+  flattenInto(attributes, metadata?.attributes ?? {});
+  const outer = eventOfText(event.text, { source: source || metadata?.source || "", attributes });
+  return within(event, { ...outer, user, severity: metadata?.severity ?? null, time: timeOfMetadata(metadata) });
+}
+
+/** Adds to an event what is known around it. What the event itself says takes precedence. */
+function within(event: LineEvent, outer: LineEvent): LineEvent {
   const attributes: MutableAttributes = new Map(event.attributes);
-  const ofMetadata: MutableAttributes = new Map();
-  flattenInto(ofMetadata, metadata?.attributes ?? {});
-  for (const [name, value] of ofMetadata) put(attributes, name, value);
+  for (const [name, value] of outer.attributes) put(attributes, name, value);
+  const isKnown = event.source !== "" && (event.sourceKind === undefined || outer.source === "");
+  const time = event.time ?? outer.time;
   return {
+    ...outer,
     ...event,
-    severity: event.severity ?? metadata?.severity ?? null,
-    source: isKnown ? event.source : source || event.source,
-    user: event.user || user,
-    time: event.time ?? timeOfMetadata(metadata),
+    text: event.text || outer.text,
+    severity: event.severity ?? outer.severity,
+    ...mapKeywords((name) => event[name] || outer[name] || ""),
+    source: isKnown ? event.source : outer.source,
+    sourceKind: isKnown ? event.sourceKind : outer.sourceKind,
+    geo: event.geo ?? outer.geo,
+    tags: outer.tags.length === 0 ? event.tags : [...outer.tags, ...event.tags],
+    time,
+    isTimeUnread: time === null && (event.isTimeUnread === true || outer.isTimeUnread === true),
     attributes,
   };
 }
