@@ -1,7 +1,7 @@
 import test from "ava";
 import type { ExecutionContext } from "ava";
 import { execFile, spawn } from "node:child_process";
-import { appendFileSync, chownSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { appendFileSync, chownSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -99,6 +99,23 @@ async function startNginx(t: ExecutionContext, directives: string, folder: strin
   return port;
 }
 
+test("nginx: both logs as they are", async (t) => {
+  t.timeout(300_000);
+  const folder = temporaryFolder(t);
+  const access = join(folder, "access.log");
+  const error = join(folder, "error.log");
+  const port = await startNginx(t, `access_log ${access};\nerror_log ${error};`, folder);
+  t.is(await visit(port, "/none?x=1"), 404);
+  await until(() => [access, error].every((path) => readFileSync(path, "utf8").endsWith("\n")), { what: "two logs" });
+  const service = await serviceOf(t, "embedded");
+  await shipAsIn(service, "nginx", { from: "/var/log/nginx", to: folder });
+  const [visited, failed] = await eventsWith(service, ["GET /none?x=1 HTTP/1.1", /open\(\) .*none" failed/]);
+  t.like(visited, { source: "nginx" });
+  t.like(visited!.attributes, { status: 404, remote_addr: "127.0.0.1" });
+  t.like(failed, { source: "nginx", tags: ["error"] });
+  for (const event of [visited, failed]) t.true(isRecent(event!), event!.created);
+});
+
 test("nginx: its access log in JSON, as a file", async (t) => {
   t.timeout(300_000);
   const folder = temporaryFolder(t);
@@ -108,7 +125,7 @@ test("nginx: its access log in JSON, as a file", async (t) => {
   t.is(await visit(port, "/none?x=1"), 404);
   await until(() => readFileSync(access, "utf8").endsWith("\n"), { what: "an access log" });
   const service = await serviceOf(t, "embedded");
-  await shipAsIn(service, "nginx", { from: "/var/log/nginx/access.json", to: access });
+  await shipAsIn(service, "nginx", { n: 1, from: "/var/log/nginx/access.json", to: access });
   const [event] = await eventsWith(service, ["GET /none?x=1 HTTP/1.1"]);
   t.is(event!.source, "till");
   t.like(event!.attributes, { status: 404, remote_addr: "127.0.0.1", http_user_agent: 'a"b' });
@@ -146,23 +163,27 @@ async function startApache(t: ExecutionContext, logs: string, folder: string): P
   return port;
 }
 
-test("Apache: its error log, as a file", async (t) => {
+test("Apache: both logs as they are", async (t) => {
   t.timeout(300_000);
   const folder = temporaryFolder(t);
-  const log = join(folder, "error.log");
-  const port = await startApache(t, `ErrorLog "${log}"`, folder);
-  await visit(port, "/none");
+  const access = join(folder, "access.log");
+  const logs = `CustomLog "${access}" combined\nErrorLog "${join(folder, "error.log")}"`;
+  const port = await startApache(t, logs, folder);
+  const status = await visit(port, "/none");
+  await until(() => readFileSync(access, "utf8").endsWith("\n"), { what: "an access log" });
   const service = await serviceOf(t, "embedded");
-  await shipAsIn(service, "apache", { n: 1, from: "/var/log/apache2/error.log", to: log });
-  const [event] = await eventsWith(service, [/resuming normal operations/]);
-  t.like(event, { source: "apache", tags: ["notice"] });
-  t.like(event!.attributes, { module: "mpm_event" });
-  t.true(isRecent(event!), event!.created);
+  await shipAsIn(service, "apache", { from: "/var/log/apache2", to: folder });
+  const [visited, started] = await eventsWith(service, ["GET /none HTTP/1.1", /resuming normal operations/]);
+  t.like(visited, { source: "apache" });
+  t.like(visited!.attributes, { status, remote_addr: "127.0.0.1" });
+  t.like(started, { source: "apache", tags: ["info"] });
+  t.like(started!.attributes, { module: "mpm_event" });
+  for (const event of [visited, started]) t.true(isRecent(event!), event!.created);
 });
 
 (isHere("logger") ? test : test.skip)("Apache: both logs by pipes", async (t) => {
   t.timeout(300_000);
-  const service = await listenAsIn(t, "apache", 2);
+  const service = await listenAsIn(t, "apache", 1);
   const replace = { "--port 5514": `--port ${portOf(service)}` };
   const port = await startApache(t, snippetOf("docs/producers/apache.md", "apache", { replace }), temporaryFolder(t));
   await visit(port, "/none");
@@ -209,33 +230,63 @@ test("HAProxy by a ring", async (t) => {
   t.like(event, { source: "haproxy", tags: ["info"] });
 });
 
-(isHere("postgres") ? test : test.skip)("PostgreSQL: its log in JSON", async (t) => {
-  t.timeout(300_000);
+/** Starts PostgreSQL, lets a statement fail, and returns its folder. */
+async function startPostgres(t: ExecutionContext, logging: string): Promise<string> {
   const folder = temporaryFolder(t);
-  const { stdout } = await execute("postgres", ["-V"]);
-  t.log(stdout.trim());
   const program = realpathSync((await execute("sh", ["-c", "command -v postgres"])).stdout.trim());
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   const user = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
   const data = join(folder, "main");
-  await execute(join(program, "../initdb"), ["-D", data, "-A", "trust", "--no-sync"], { ...user, cwd: folder });
+  const words = ["-D", data, "-U", "ann", "-A", "trust", "--no-sync"];
+  await execute(join(program, "../initdb"), words, { ...user, cwd: folder });
   const [port = 0] = await freePorts(1);
   const place = `port = ${port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\n`;
-  appendFileSync(join(data, "postgresql.conf"), place + snippetOf("docs/producers/postgresql.md", "ini"));
+  appendFileSync(join(data, "postgresql.conf"), place + logging);
   serve(t, program, ["-D", data], isRoot ? { uid: NOBODY } : {});
-  const url = `postgres://nobody@127.0.0.1:${port}/postgres`;
-  const failing = ["-c", "SELECT 1/0"];
-  await until(
-    () => execute("psql", [url, ...failing]).catch((error: { stderr: string }) => error.stderr === DIVISION_BY_ZERO),
-    { what: "a server" },
-  );
+  const client = [`postgres://ann@127.0.0.1:${port}/postgres`, "-c", "SELECT 1/0"];
+  await until(() => execute("psql", client).catch((error: { stderr: string }) => error.stderr === DIVISION_BY_ZERO), {
+    what: "a server",
+  });
+  return data;
+}
+
+(isHere("postgres") ? test : test.skip)("PostgreSQL: its log in JSON", async (t) => {
+  t.timeout(300_000);
+  const data = await startPostgres(t, snippetOf("docs/producers/postgresql.md", "ini"));
   const service = await serviceOf(t, "embedded");
   const from = "'/var/lib/postgresql/*/main/log/*.json'";
   await shipAsIn(service, "postgresql", { from, to: `'${data}/log/*.json'` });
   const [event] = await eventsWith(service, ["division by zero"]);
-  t.like(event, { source: "postgresql", tags: ["error"], user: "nobody" });
+  t.like(event, { source: "postgresql", tags: ["error"], user: "ann" });
   t.like(event!.attributes, { statement: "SELECT 1/0", state_code: "22012", dbname: "postgres" });
+  t.true(isRecent(event!), event!.created);
+});
+
+(isHere("postgres") ? test : test.skip)("PostgreSQL: its log as Debian has it", async (t) => {
+  t.timeout(300_000);
+  const debian = "log_line_prefix = '%m [%p] %q%u@%d '\nlog_timezone = 'UTC'\n";
+  const data = await startPostgres(t, `${debian}logging_collector = on\nlog_directory = 'log'\n`);
+  const service = await serviceOf(t, "embedded");
+  await shipAsIn(service, "postgresql", { n: 1, from: "'/var/log/postgresql/*.log'", to: `'${data}/log/*.log'` });
+  const [event] = await eventsWith(service, [/^division by zero\n/]);
+  t.like(event, { source: "postgres", tags: ["error"], user: "ann" });
+  t.regex(event!.text, /STATEMENT: {2}SELECT 1\/0$/);
+  t.true(isRecent(event!), event!.created);
+});
+
+test("Kubernetes: files of containerd", async (t) => {
+  const pods = temporaryFolder(t);
+  const container = join(pods, "default_web-0_6f8d6c9e-0000-4000-8000-000000000000", "app");
+  mkdirSync(container, { recursive: true });
+  const time = new Date().toISOString().replace("Z", "000000Z");
+  const lines = ["stdout P Order 17 ", "stderr F beside it", "stdout F failed"].map((line) => `${time} ${line}\n`);
+  writeFileSync(join(container, "0.log"), lines.join(""));
+  const service = await serviceOf(t, "embedded");
+  await shipAsIn(service, "kubernetes", { from: "/var/log/pods", to: pods });
+  const [event] = await eventsWith(service, ["Order 17 failed", "beside it"]);
+  t.like(event, { source: "app" });
+  t.like(event!.attributes, { "k8s.namespace.name": "default", "k8s.pod.name": "web-0" });
   t.true(isRecent(event!), event!.created);
 });
 
