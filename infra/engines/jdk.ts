@@ -49,8 +49,8 @@ export async function findJdk(places: JdkPlaces = DEFAULT_PLACES): Promise<Jdk> 
   const seen = newest ? ` (the newest found is ${newest.release}, in ${newest.home})` : "";
   throw new StartError(
     `The local engines need a JDK of release ${OLDEST_RELEASE} or newer${seen}: ` +
-      "install one (Debian: apt install openjdk-21-jdk-headless; " +
-      "macOS: brew install openjdk) or point JAVA_HOME at it.",
+      "install one (Debian 13, Ubuntu: apt install openjdk-21-jdk-headless; Debian 12 has none, see " +
+      "https://adoptium.net/installation/linux; macOS: brew install openjdk) or point JAVA_HOME at it.",
   );
 }
 

@@ -27,3 +27,21 @@ test("make help lists every setting but those for tests", (t) => {
   const help = execFileSync("make", ["help"], { cwd: ROOT, encoding: "utf8" });
   for (const row of ALL_SETTINGS) t.is(help.includes(`  ${row.name} `), LISTED_SETTINGS.includes(row), row.name);
 });
+
+test("documents run TypeScript with the project's Node, as an older one can't", (t) => {
+  const files = execFileSync("git", ["ls-files", "*.md", ":!docs/decisions"], { cwd: ROOT, encoding: "utf8" });
+  const commands = files
+    .trim()
+    .split("\n")
+    .flatMap((file) =>
+      readFileSync(new URL(file, ROOT), "utf8")
+        .split("\n")
+        .flatMap((line) => [...line.matchAll(/(?:^ *|`|\$ )(?<node>\S*\bnode) \S+\.ts\b/g)])
+        .map(({ groups }) => ({ file, node: groups!["node"]! })),
+    );
+  t.true(commands.length > 2);
+  t.deepEqual(
+    commands.filter(({ node }) => node !== "node_modules/.bin/node"),
+    [],
+  );
+});

@@ -132,7 +132,7 @@ export const SHIPPERS: readonly SenderGuide[] = [
 OTEL_EXPORTER_OTLP_LOGS_PROTOCOL=http/protobuf
 OTEL_EXPORTER_OTLP_LOGS_ENDPOINT=${to.post}/v1/logs
 OTEL_EXPORTER_OTLP_LOGS_HEADERS=X-API-Key=${to.key}`,
-    note: "The environment of a program with an SDK. The Collector takes the same address in its exporter otlphttp.",
+    note: "The environment of a program with an SDK. The Collector takes the same address in its exporter otlp_http.",
   },
   {
     name: "Elasticsearch",
