@@ -5,6 +5,7 @@ import { format, resolveConfig } from "prettier";
 import { endpointTable } from "./endpoint-table.ts";
 import { loggerTable } from "./logger-table.ts";
 import { recordTypes } from "./record-types.ts";
+import { settingsTable } from "./settings-table.ts";
 import { MARKDOWN, replaceSection, TYPESCRIPT } from "./section.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
@@ -19,6 +20,7 @@ export type GeneratedFile = {
 
 export const GENERATED: readonly GeneratedFile[] = [
   { name: "docs/conformance.md", section: endpointTable, markers: MARKDOWN },
+  { name: "docs/settings.md", section: settingsTable, markers: MARKDOWN },
   { name: "docs/producers/README.md", section: loggerTable, markers: MARKDOWN },
   { name: "src/web/parts/api/types.ts", section: recordTypes, markers: TYPESCRIPT },
 ];

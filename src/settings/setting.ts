@@ -10,7 +10,7 @@ export type SettingRow = {
   readonly standard: string;
   readonly help: string;
   readonly secret?: true;
-  /** Only tests set it. Help and README leave it out. */
+  /** Only tests set it. Help and documentation leave it out. */
   readonly forTests?: true;
 };
 

@@ -8,12 +8,6 @@ const ROOT = new URL("../../", import.meta.url);
 const README = readFileSync(new URL("README.md", ROOT), "utf8");
 const MAKEFILE = readFileSync(new URL("Makefile", ROOT), "utf8");
 
-test("the README lists every setting, with its default and what it does", (t) => {
-  for (const { name, standard, help } of LISTED_SETTINGS) {
-    t.true(README.includes(`| \`${name}\` | ${standard === "" ? "" : `\`${standard}\``} | ${help} |`), name);
-  }
-});
-
 test("the README's table of make targets has each target, and no other", (t) => {
   const targets = [...MAKEFILE.matchAll(/^([a-z-]+):.*## /gm)]
     .map(([, name]) => name)
