@@ -94,7 +94,7 @@ function parse(line: string): Fields {
 
 /** A member of an object whose values are texts or bytes. The last one may have been cut. */
 const MEMBER =
-  /[{,]\s*"(?<name>\w{1,200})"\s*:\s*(?:(?<text>"(?:[^"\\]|\\.)*)(?:"|$)|\[(?<bytes>[\d,\s]*)(?:\]|\d*$)|null)\s*/suy;
+  /[{,]\s*"(?<name>\w{1,200})"\s*:\s*(?:(?<text>"(?:[^"\\]|\\.)*)(?:"|$)|\[(?<bytes>[\d,\s]*)(?:\]|$)|null)\s*/suy;
 
 /** Yields the fields of a line that exceeded the limit and was cut. */
 function* membersOf(line: string): Generator<[string, unknown]> {
