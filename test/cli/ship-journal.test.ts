@@ -93,6 +93,9 @@ test("the message of an entry above the limit of a line is kept, and so are fiel
     },
     { what: "4 events" },
   );
+  const plain = await get(service, `/1/logs/${LOG}/events?attributes=true`);
+  const [first] = plain.body as Record<string, Record<string, unknown>>[];
+  t.like(first?.["attributes"], { _GONE: undefined, PRIORITY: "3" });
   for (const event of events) t.like(event, { source: "app", created: "/Date(1767323045678)/" });
   t.deepEqual(
     events.map(({ text, tags }) => [String(text).slice(0, 8), ...(tags as string[])]),

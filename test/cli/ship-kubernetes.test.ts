@@ -1,5 +1,6 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import test, { type ExecutionContext } from "ava";
 
 import { get, LOG, type Service, serviceOf } from "../support/service.ts";
@@ -80,6 +81,34 @@ test("the links of Kubernetes' folder of containers are followed where --links-t
     "k8s.pod.name": "web-7d4b9c-x2x1p",
     stream: "stderr",
   });
+});
+
+test("a file that the kubelet rotates and compresses is followed, each line once", async (t) => {
+  const service = await serviceOf(t, "embedded");
+  const { pods } = node(t);
+  const file = join(pods, `shop_web-7d4b9c-x2x1p_${UID}`, "till", "0.log");
+  const rotated = `${file}.20261120-100500`;
+  const line = (text: string): string => `2026-11-20T10:05:00.000000000Z stdout F ${text}\n`;
+  const following = run(shipTo(service.postUrl, "--follow", "--kubernetes", pods), {
+    stopWhen: async () => {
+      await rows(service, 4);
+      appendFileSync(file, line("last"));
+      renameSync(file, rotated);
+      writeFileSync(file, line("first of the next"));
+      await rows(service, 6);
+      // As the kubelet does when it rotates again.
+      writeFileSync(`${rotated}.tmp`, gzipSync(readFileSync(rotated)));
+      renameSync(`${rotated}.tmp`, `${rotated}.gz`);
+      rmSync(rotated);
+      appendFileSync(file, line("end"));
+      await rows(service, 7);
+    },
+  });
+  const { out, err } = await following;
+  t.deepEqual([out, err], ["posted 7, failed 0, retried 0\n", ""]);
+  const again = await run(shipTo(service.postUrl, "--kubernetes", pods));
+  // Without the positions of the other run all is read anew, once: the archive and the new file.
+  t.is(again.out, "posted 7, failed 0, retried 0\n");
 });
 
 test("containerd's lines are read from standard input, too", async (t) => {

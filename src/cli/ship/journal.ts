@@ -66,7 +66,7 @@ export async function* readJournal(
 
 /** Converts a line of `journalctl --output=json`. */
 function entryOf(line: string): JournalEntry & { readonly cursor: string } {
-  const fields = parse(line);
+  const fields = (parse(line) as Fields | null) ?? fieldsBeforeCut(line);
   const field = (name: string): string => textOf(fields[name]);
   const source = field("SYSLOG_IDENTIFIER") || field("_SYSTEMD_UNIT") || field("_COMM") || field("_HOSTNAME");
   const created = /^\d+$/.test(field("__REALTIME_TIMESTAMP"))
@@ -84,35 +84,33 @@ function entryOf(line: string): JournalEntry & { readonly cursor: string } {
   };
 }
 
-function parse(line: string): Fields {
+function parse(json: string): unknown {
   try {
-    return JSON.parse(line) as Fields;
+    return JSON.parse(json);
   } catch {
-    return Object.fromEntries(membersOf(line));
+    return null;
   }
 }
 
 /** A member of an object whose values are texts or bytes. The last one may have been cut. */
 const MEMBER =
-  /[{,]\s*"(?<name>\w{1,200})"\s*:\s*(?:(?<text>"(?:[^"\\]|\\.)*)(?:"|$)|\[(?<bytes>[\d,\s]*)(?:\]|$)|null)\s*/suy;
+  /[{,]\s*"(?<name>\w{1,200})"\s*:\s*(?:(?<text>"(?:[^"\\]|\\.)*)(?:"|$)|\[(?<bytes>[\d,\s]*)(?<end>\]|$)|null)\s*/suy;
 
-/** Yields the fields of a line that exceeded the limit and was cut. */
-function* membersOf(line: string): Generator<[string, unknown]> {
+/** Returns the fields of a line that exceeded the limit and was cut. */
+function fieldsBeforeCut(line: string): Fields {
+  const fields: Record<string, unknown> = {};
   // An escape that was cut would leave the text without its end.
   const whole = line.replace(/\\(?:u[\da-f]{0,3})?$/iu, "");
   MEMBER.lastIndex = 0;
   for (let groups = MEMBER.exec(whole)?.groups; groups !== undefined; groups = MEMBER.exec(whole)?.groups) {
-    const { name = "", text, bytes } = groups;
-    if (text !== undefined) yield [name, JSON.parse(`${text}"`)];
-    else if (bytes !== undefined)
-      yield [
-        name,
-        bytes
-          .split(",")
-          .filter((byte) => byte.trim() !== "")
-          .map(Number),
-      ];
+    const { name = "", text, bytes, end } = groups;
+    if (text === undefined && bytes === undefined) continue;
+    // The last number may have been cut, too.
+    const list = end === "" ? bytes?.slice(0, Math.max(0, bytes.lastIndexOf(","))) : bytes;
+    const value = parse(text === undefined ? `[${list}]` : `${text}"`);
+    if (value !== null) fields[name] = value;
   }
+  return fields;
 }
 
 /** Decodes a value. Binary fields are arrays of bytes; repeated fields are arrays of values. */
