@@ -3,7 +3,7 @@ import { BlockList } from "node:net";
 import { StartError } from "../errors.ts";
 import { type LogKey, parseLogKey } from "../events/event.ts";
 import { splitTags } from "../events/tags.ts";
-import { parseZone, UTC } from "../query/zone.ts";
+import { parseZone } from "../query/zone.ts";
 import type { Zone } from "../query/zone.ts";
 import { addNetwork, readAddress } from "./values.ts";
 import type { Address } from "./values.ts";
@@ -25,8 +25,8 @@ export type RouteSettings = {
   readonly from: BlockList | null;
   /** Tags added to those of each event. */
   readonly tags: readonly string[];
-  /** Time zone of times without one. */
-  readonly zone: Zone;
+  /** Time zone of times without one; null: none is set. */
+  readonly zone: Zone | null;
   /** Year of times without one; null: the latest year in which the time is not in the future. */
   readonly year: number | null;
   /** Whether messages that are JSON objects are mapped by the names of their fields. */
@@ -122,8 +122,8 @@ function readSenders(name: string, entry: string, given: readonly string[]): Blo
   return senders;
 }
 
-function readZone(name: string, entry: string, zone: string | null): Zone {
-  if (zone === null) return UTC;
+function readZone(name: string, entry: string, zone: string | null): Zone | null {
+  if (zone === null) return null;
   try {
     return parseZone(zone);
   } catch (error) {

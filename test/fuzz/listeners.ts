@@ -34,7 +34,10 @@ type Stream = {
 
 const SYSLOG_STREAM =
   '<165>1 2003-10-11T22:14:15.003Z h.example.com app 42 ID47 [a@1 b="c\\"" d="é"][e@2] \ufeffone\n' +
-  "<34>Oct 11 22:14:15 host su[9]: two\r\n<13>three\u000020 <13>1 - - - - - - four<1>*Nov  3 2024 1:2:3.5: five\n";
+  "<34>Oct 11 22:14:15 host su[9]: two\r\n<13>three\u000020 <13>1 - - - - - - four<1>*Nov  3 2024 1:2:3.5: five\n" +
+  "<189>30: r1: 46: .2026 Nov 20 10:11:12.345 CET: %SYS-5-CONFIG_I: six\n" +
+  "<189>920: r1 RP/0/RSP0/CPU0:Jan 02 15:04:05 +06: config[12]: %SYS-5-X : seven\n" +
+  "<134>1 1515988859.626061236 MX84 ids-alerts : eight\n";
 
 const GELF = '{"version":"1.1","host":"h","short_message":"é","timestamp":"1700000000.1","level":3,"_a":{"b":[1]}}';
 

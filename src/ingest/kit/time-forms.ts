@@ -172,8 +172,8 @@ function zoneOfGroups({ offset, abbreviation, zone }: TimeGroups, local: LocalZo
   return zone === undefined ? local.zone : zoneNamed(zone);
 }
 
-/** Offsets reach from -18:00 to +18:00. */
-function zoneOfOffset(offset: string): Zone | null {
+/** Returns the zone of an offset from -18:00 to +18:00, such as +02, +0200 or +2:00; else null. */
+export function zoneOfOffset(offset: string): Zone | null {
   const digits = offset.slice(1).replace(":", "");
   const hours = Number(digits.slice(0, digits.length > 2 ? -2 : undefined));
   const minutes = digits.length > 2 ? Number(digits.slice(-2)) : 0;

@@ -90,6 +90,13 @@ export function zoneOfAbbreviation(abbreviation: string, local: LocalZone): Zone
   return changed === undefined ? null : zoneNamed(changed);
 }
 
+/** Returns whether a word in upper case is an abbreviation of zones, of which several may use it. */
+export function isAbbreviation(word: string): boolean {
+  return ABBREVIATIONS.has(word) || CHANGED.has(word) || REGIONAL_NAMES.has(word);
+}
+
+const REGIONAL_NAMES: ReadonlySet<string> = new Set(REGIONAL.flatMap(({ names }) => names.split(" ")));
+
 /** Returns a zone by its name; null if it is unknown. */
 export function zoneNamed(name: string): Zone | null {
   try {

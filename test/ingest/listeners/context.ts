@@ -82,3 +82,12 @@ export function socketFor(transport: Transport, route: Partial<RouteSettings> = 
   };
   return { host: "127.0.0.1", port: 0, transport, routes: [{ ...all, ...route }] };
 }
+
+/** Appends every batch, as if each were the first with its key. */
+export const FORGETFUL: ListenerContext["idempotency"] = {
+  post: async (_batch, append) => ({
+    first: await append({ reserve: async () => {}, release: () => {} }),
+    read_ms: 0,
+    trusted_ms: 0,
+  }),
+};

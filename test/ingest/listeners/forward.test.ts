@@ -6,14 +6,13 @@ import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 
 import { LoggiaError } from "../../../src/errors.ts";
-import type { ListenerContext } from "../../../src/ingest/listeners/listener.ts";
 import { listenForForward } from "../../../src/ingest/protocols/forward/listen.ts";
 import { Scan } from "../../../src/ingest/kit/msgpack-scan.ts";
 import { environmentOf, LOG, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
 import { eventsOf } from "../posting.ts";
-import { contextOf, socketFor } from "./context.ts";
+import { contextOf, FORGETFUL, socketFor } from "./context.ts";
 import { closed, connectTo, listeningService, metricOf, portOf, sendStream } from "./sockets.ts";
 
 const TIME_S = 1_763_632_800;
@@ -155,15 +154,6 @@ test("a chunk repeated by the same connection before its acknowledgement is stor
   const texts = (await eventsOf(service, 2)).map(({ text }) => text);
   t.deepEqual(texts.toSorted(), ["last", "once"]);
 });
-
-/** Appends every batch, as if each were the first with its key. */
-const FORGETFUL: ListenerContext["idempotency"] = {
-  post: async (_batch, append) => ({
-    first: await append({ reserve: async () => {}, release: () => {} }),
-    read_ms: 0,
-    trusted_ms: 0,
-  }),
-};
 
 test("a repeat that arrives with its message is one, also if that is acknowledged before it is read", async (t) => {
   const { context, bus } = await contextOf(t, { idempotency: FORGETFUL });

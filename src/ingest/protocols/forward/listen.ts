@@ -24,6 +24,7 @@ import { storeEvents } from "../../append/store-events.ts";
 import { forwardEvents, readMessage, malformedEvent } from "./decode.ts";
 import type { ForwardMessage } from "./decode.ts";
 import { Handshake } from "./handshake.ts";
+import { SilentClients } from "./silent-clients.ts";
 
 /** First byte of a heartbeat. */
 const NIL = 0xc0;
@@ -57,12 +58,14 @@ export function listenForForward(
   socket: SocketSettings,
   context: ListenerContext,
   times?: TcpTimes,
+  silence_ms?: number,
 ): Promise<Listening> {
+  const silent = new SilentClients(context.log, silence_ms);
   return listenTcp(socket, {
     protocol: FORWARD_SOCKETS,
     context,
     isAcknowledged: true,
-    open: (connection) => new ForwardStream(connection, context),
+    open: (connection) => new ForwardStream(connection, context, silent),
     ...(times !== undefined && { times }),
   });
 }
@@ -79,13 +82,15 @@ class ForwardStream implements Stream {
   /** Chunks acknowledged since bytes were last taken. */
   readonly #justAcknowledged: string[] = [];
   #handshake: Handshake | null = null;
+  /** Called with the first bytes. */
+  readonly #begin: () => void;
   #sentOtherSignals = false;
   /** Beginning of an incomplete message. */
   #held = new BodyBuffer(BODY_MAX_BYTES);
   #scan: Scan;
   frames = 0;
 
-  constructor(connection: Connection, context: ListenerContext) {
+  constructor(connection: Connection, context: ListenerContext, silent: SilentClients) {
     const { route, peer, tally, socket } = connection;
     this.#connection = connection;
     this.#context = context;
@@ -94,6 +99,7 @@ class ForwardStream implements Stream {
     const { bodies, unfinished } = context.memory;
     const network = memoryNetwork(peer.address);
     this.#share = route.sharedKey === null ? unfinished.enter(network) : bodies.enter(this.#owner);
+    this.#begin = route.sharedKey === null ? silent.watch(connection) : () => {};
     if (route.sharedKey !== null) {
       this.#handshake = new Handshake(route.sharedKey);
       socket.write(this.#handshake.hello());
@@ -106,6 +112,7 @@ class ForwardStream implements Stream {
   }
 
   async take(bytes: Buffer): Promise<void> {
+    this.#begin();
     this.#share.onEvicted = null;
     const all = await this.#hold(bytes);
     let start = 0;

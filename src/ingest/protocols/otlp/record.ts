@@ -53,12 +53,33 @@ export class Records {
    */
   event(record: LogRecord, ofScope: SharedPart, ofResource: SharedPart): ReadEvent {
     const shared = [this.parts.take(ofScope), this.parts.take(ofResource)];
+    // Of the record alone: one of the resource would make all of its records the same.
+    const ids = { uid: idIn(record.attributes, "log.record.uid"), eventId: idIn(record.attributes, "event.id") };
     for (const { attributes } of shared) {
       for (const [name, value] of attributes) put(record.attributes, name, value);
     }
     const isCut = record.isCut || shared.some((part) => part.isCut);
-    return tagIfCut(isCut, eventOfRecord(record, this.#choice));
+    return tagIfCut(isCut, withId(eventOfRecord(record, this.#choice), ids));
   }
+}
+
+type RecordIds = { readonly uid: string | null; readonly eventId: string | null };
+
+/**
+ * Adds the id by which a repeated record is recognised. `log.record.uid` is unique by its
+ * definition. Several records may concern the event of one `event.id`, so time and text are part of
+ * that id.
+ */
+function withId(event: ProducerEvent, { uid, eventId }: RecordIds): ProducerEvent {
+  if (uid !== null) return { ...event, id: `\0otlp\n${uid}` };
+  const { time, text } = event;
+  if (eventId === null || time === null || text === "") return event;
+  return { ...event, id: `\0otlp\n${eventId}\n${timeDigits(time)}\n${text}` };
+}
+
+function idIn(attributes: MutableAttributes, name: string): string | null {
+  const id = attributes.get(name);
+  return typeof id === "string" && id !== "" ? id : null;
 }
 
 function eventOfRecord(record: LogRecord, choice: FieldChoice): ProducerEvent {

@@ -34,6 +34,7 @@ export function failure({ status, body }: Failure, error: unknown, headers: Inco
     case 503:
       return answer(status, 9, "Server is busy");
     case 400:
+    case 409:
     case 415:
       return answer(status, 6, message);
     default:

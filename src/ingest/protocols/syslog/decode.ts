@@ -1,7 +1,7 @@
 import type { Zone } from "../../../query/zone.ts";
 import { USUAL } from "../../kit/choice.ts";
 import { eventOfDocument } from "../../kit/document.ts";
-import { put } from "../../kit/flatten.ts";
+import { add, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { objectIn } from "../../kit/json.ts";
 import { CUT_TAG } from "../../kit/cut-tag.ts";
@@ -10,12 +10,15 @@ import type { ProducerTime } from "../../kit/time-forms.ts";
 import { messageText } from "../../kit/message-text.ts";
 import { severityOfSyslog } from "../../kit/severity.ts";
 import { readProducerTime } from "../../kit/times.ts";
+import { readDeviceHeader, readMeraki } from "./devices.ts";
+import type { DeviceHeader } from "./devices.ts";
+import { mnemonicOf } from "./mnemonic.ts";
 import { BsdTimes } from "./times.ts";
 import { readStructuredData } from "./structured-data.ts";
 
 export type SyslogOptions = {
-  /** Time zone of times without one. */
-  readonly zone: Zone;
+  /** Time zone of times without one, which is UTC if none is set. */
+  readonly zone: Zone | null;
   /** Year of times without one; null: the latest year that does not put the time in the future. */
   readonly year: number | null;
   /** Whether messages that are JSON objects are mapped by the names of their fields without `@cee:`, too. */
@@ -38,11 +41,14 @@ const CUT: readonly string[] = Object.freeze([CUT_TAG]);
 /** Fields of a header. `text` is the message after it. */
 type Header = {
   readonly time: ProducerTime | null;
+  /** A time of which the zone is unknown. */
+  readonly unread: string;
   readonly host: string;
   readonly app: string;
   readonly process: string;
   readonly message: string;
   readonly text: string;
+  readonly device?: DeviceHeader;
 };
 
 /**
@@ -78,20 +84,27 @@ export class SyslogDecoder {
     const isNew = line.startsWith("1 ", head.length);
     const secret: Secret = { key: null };
     const header = isNew
-      ? readHeader(line, head.length + 2, attributes, secret)
+      ? (readHeader(line, head.length + 2, attributes, secret) ?? readMerakiHeader(line, head.length + 2, attributes))
       : this.#readBsdHeader(line, head.length, now_ms);
     if (header === null) return plain(line, attributes, priority, tags);
+    const { device } = header;
+    const text = header.text.startsWith("\ufeff") ? header.text.slice(1) : header.text;
+    const message = header.message === "" ? mnemonicOf(text) : header.message;
     // In sorted order, so that encoding need not sort the names.
     if (header.app !== "") put(attributes, "app_name", header.app);
     put(attributes, "facility", FACILITIES[priority >> 3]!);
     if (header.host !== "") put(attributes, "hostname", header.host);
-    if (header.message !== "") put(attributes, "msg_id", header.message);
+    if (message !== "") put(attributes, "msg_id", message);
+    if (device !== undefined && device.node !== "") put(attributes, "node", device.node);
     if (header.process !== "") put(attributes, "proc_id", numberOf(header.process));
+    for (const number of device?.sequence ?? []) add(attributes, "sequence_id", number);
     put(attributes, "severity", SEVERITIES[priority & 7]!);
+    const isTimeUnread = header.unread !== "";
+    if (isTimeUnread) put(attributes, "time", header.unread);
+    if (device !== undefined && device.uptime !== "") put(attributes, "uptime", device.uptime);
     const severity = severityOfSyslog(priority & 7);
-    const text = header.text.startsWith("\ufeff") ? header.text.slice(1) : header.text;
     const source = header.app === "" ? header.host : header.app;
-    const event = { text, severity, source, geo: null, tags, time: header.time, attributes };
+    const event = { text, severity, source, geo: null, tags, time: header.time, isTimeUnread, attributes };
     return { event, secret: secret.key };
   }
 
@@ -103,17 +116,51 @@ export class SyslogDecoder {
   /** Parses `Mmm dd hh:mm:ss host tag[process]: text`. Each part may be missing. */
   #readBsdHeader(line: string, start: number, now_ms: number): Header {
     const found = this.#times.read(line, start, now_ms) ?? this.#readAfterBlank(line, start, now_ms);
-    if (found === null) return { ...readTag(line, start, TAG_WITH_PROCESS), time: null, host: "", message: "" };
-    const { time, end } = found;
+    if (found === null) {
+      const other = this.#readDevice(line, start, now_ms, NO_HEADER) ?? readMeraki(line, start);
+      if (other !== null) return { ...NO_HEADER, ...other };
+      return { ...NO_HEADER, ...readTag(line, start, TAG_WITH_PROCESS) };
+    }
+    const { time, unread, end } = found;
     const blank = line.indexOf(" ", end);
     const first = blank === -1 ? line.slice(end) : line.slice(end, blank);
     // The tag follows the time directly.
     const isTag = first.endsWith(":") || first.endsWith("]");
     const host = isTag || !HOST.test(first) ? "" : first;
     const rest = host === "" ? end : Math.min(line.length, end + host.length + 1);
-    return { ...readTag(line, rest, TAG), time, host: valueOf(host), message: "" };
+    const header = { ...NO_HEADER, time, unread, host: valueOf(host) };
+    // A mnemonic follows, after the header of a relay and that of the device.
+    const mayBeDevice = line.includes("%", end);
+    return (
+      (mayBeDevice ? this.#readDevice(line, rest, now_ms, header) : null) ?? { ...header, ...readTag(line, rest, TAG) }
+    );
+  }
+
+  /** Parses the header of a network device; null if there is none. */
+  #readDevice(line: string, start: number, now_ms: number, around: Header): Header | null {
+    const device = readDeviceHeader(line, start, this.#times, now_ms);
+    if (device === null) return null;
+    const { time, unread, host } = device;
+    return {
+      ...around,
+      time: time ?? around.time,
+      unread: unread || around.unread,
+      ...(host !== "" && { host }),
+      ...readTag(line, device.end, TAG_WITH_PROCESS),
+      device,
+    };
   }
 }
+
+const NO_HEADER: Header = Object.freeze({
+  time: null,
+  unread: "",
+  host: "",
+  app: "",
+  process: "",
+  message: "",
+  text: "",
+});
 
 const HOST = /^[^\s[\]<>"=]{1,255}$/;
 /** A tag ends with a colon or with its process. */
@@ -146,12 +193,21 @@ function readHeader(line: string, start: number, attributes: MutableAttributes, 
   if (end === -1) return null;
   return {
     time,
+    unread: "",
     host: valueOf(line.slice(time_end + 1, host_end)),
     app: valueOf(line.slice(host_end + 1, app_end)),
     process: valueOf(line.slice(app_end + 1, process_end)),
     message: valueOf(line.slice(process_end + 1, message_end)),
     text: line.slice(end + 1),
   };
+}
+
+/** Parses a message of Meraki, which has a version as RFC 5424 and no more of it. */
+function readMerakiHeader(line: string, start: number, attributes: MutableAttributes): Header | null {
+  const header = readMeraki(line, start);
+  if (header === null) return null;
+  attributes.clear();
+  return { ...NO_HEADER, ...header };
 }
 
 /** Announces that a message is a JSON object. */

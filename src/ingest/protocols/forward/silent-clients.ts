@@ -1,0 +1,47 @@
+import type { Logger } from "pino";
+
+import type { Connection } from "../../listeners/tcp.ts";
+
+const SILENCE_MS = 5_000;
+const INTERVAL_MS = 60_000;
+const MESSAGE =
+  "Fluent forward clients connect and send nothing. If they have a shared key they wait for HELO, " +
+  "which this listener sends only with a shared_key of its own; their connections were half-closed";
+
+/**
+ * Ends connections of clients that may wait for HELO, which a listener without a shared key does
+ * not send. Only the direction to the client is closed: what a client that was merely idle sends
+ * later is still stored.
+ */
+export class SilentClients {
+  readonly #log: Pick<Logger, "warn">;
+  readonly #silence_ms: number;
+  #logged_ms = -Infinity;
+  #unlogged = 0;
+
+  constructor(log: Pick<Logger, "warn">, silence_ms = SILENCE_MS) {
+    this.#log = log;
+    this.#silence_ms = silence_ms;
+  }
+
+  /** Ends a connection that stays silent. Returns a function to call with its first bytes. */
+  watch({ socket, peer }: Pick<Connection, "socket" | "peer">): () => void {
+    const timer = setTimeout(() => {
+      socket.end();
+      this.#report(peer.address);
+    }, this.#silence_ms).unref();
+    const stop = (): void => clearTimeout(timer);
+    socket.once("end", stop).once("close", stop);
+    return stop;
+  }
+
+  /** Logs the first client at once, then at most a line a minute. */
+  #report(address: string): void {
+    this.#unlogged += 1;
+    const now_ms = performance.now();
+    if (now_ms - this.#logged_ms < INTERVAL_MS) return;
+    this.#log.warn({ address, clients: this.#unlogged }, MESSAGE);
+    this.#logged_ms = now_ms;
+    this.#unlogged = 0;
+  }
+}
