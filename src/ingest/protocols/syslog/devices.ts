@@ -24,7 +24,7 @@ const UPTIME = String.raw`(?:\d{1,3}:\d\d:\d\d|\d{1,3}[ywd]\d{1,2}[wdh])`;
 const PREFIX = new RegExp(
   // NX-OS leaves an empty host. IOS: `46: router1: 000123: `
   String.raw`(?: ?: +)?(?:(?<count>\d{1,10}): +)?` +
-    String.raw`(?:(?!\d+: |${UPTIME}: )(?<origin>[^\s%/*.][^\s%/]{0,254}?) ?: +)?(?:(?<number>\d{1,10}): +)?` +
+    String.raw`(?:(?!\d{1,10}: |${UPTIME}: )(?<origin>[^\s%/*.][^\s%/]{0,254}?) ?: +)?(?:(?<number>\d{1,10}): +)?` +
     // IOS-XR: `router1 RP/0/RSP0/CPU0:`
     String.raw`(?:(?:(?<host>[^\s%/:]{1,255}) )?(?<node>[A-Z\d]{1,4}(?:\/\w{1,8}){2,3}) ?: ?)?` +
     `(?:(?<uptime>${UPTIME}): )?`,
