@@ -231,9 +231,7 @@ test.serial("a query without matches offers a longer range with events, or else 
     { text: "long ago", source: "archive", created: new Date(Date.now() - 20 * DAY_MS).toISOString() },
   ]);
   const { page } = await pages.open(t, { address: listOf("archive") });
-  await page
-    .getByText(/^In the last 24 hours no event has the source “archive”\. The newest match is from /)
-    .waitFor();
+  await page.getByText(/^In the last 24 hours no event has the source “archive”\. The newest match is from /).waitFor();
   await assertAccessible(t, page, "nothing found in a range");
   await page.getByRole("button", { name: "Last 30 days" }).click();
   await page.locator("#list").getByText("long ago").waitFor();
