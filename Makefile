@@ -11,7 +11,7 @@ FETCH_NODE := npm rebuild node --ignore-scripts=false --loglevel=error >/dev/nul
 help: ## list the targets and the settings
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 	@echo; echo "Settings, by environment (see README.md):"
-	@cat src/settings/*.ts src/ingest/protocols/*/*.ts | tr -s '\n ' ' ' | grep -oE '\{ name: "[A-Z_]+", standard: "[^"]*", help: "[^"]*"' | sed -E 's/.*name: "([A-Z_]+)", standard: "([^"]*)", help: "([^"]*)"/\1\t\3\t\2/' \
+	@cat src/settings/*.ts pipelines/notify/channels/*.ts src/ingest/protocols/*/*.ts | tr -s '\n ' ' ' | grep -oE '\{ name: "[A-Z_]+", standard: "[^"]*", help: "[^"]*"' | sed -E 's/.*name: "([A-Z_]+)", standard: "([^"]*)", help: "([^"]*)"/\1\t\3\t\2/' \
 		| awk -F'\t' '{ printf "  %-23s %s%s\n", $$1, $$2, ($$3 == "" ? "" : " (default " $$3 ")") }'
 
 $(INSTALLED): package.json package-lock.json

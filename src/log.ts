@@ -52,14 +52,14 @@ function escapeRest(line: string): string {
 }
 
 /** Returns the secrets in an operator's settings. */
-export function secretSettings({ admin, log, engines, mail, listeners }: Settings): string[] {
+export function secretSettings({ admin, log, engines, channels, listeners }: Settings): string[] {
   const shared = Object.values(listeners).flatMap((sockets) => sockets.flatMap(({ routes }) => routes));
   const cluster =
     engines.kind === "cluster" ? [engines.kafka.sasl?.password, ...authOf(engines.elasticsearch.auth)] : [];
   return [
     admin?.password,
     log?.apiKey,
-    mail?.credentials?.password,
+    ...channels.flatMap(({ secrets }) => secrets),
     ...shared.map(({ sharedKey }) => sharedKey),
     ...cluster,
   ].filter((secret) => typeof secret === "string");

@@ -5,7 +5,6 @@ import type { Logger } from "pino";
 import { createDeadLetters } from "../pipelines/deadletters/redrive.ts";
 import type { Locate } from "../pipelines/enrich/enrich.ts";
 import { openGeoip } from "../pipelines/enrich/geoip.ts";
-import { createEmailChannel } from "../pipelines/notify/channels/email.ts";
 import { startNotifier } from "../pipelines/notify/notifier.ts";
 import { startReclassifying } from "../pipelines/reclassify/reclassify.ts";
 import { withRetentionFilter } from "../pipelines/retention/filter.ts";
@@ -222,7 +221,7 @@ async function listenForMonitoring(
 }
 
 /**
- * Starts the pipeline of events and, if a mail server is configured, the notifier. Returns promises
+ * Starts the pipeline of events and, for each configured channel, a notifier. Returns promises
  * that reject when one of them fails.
  */
 async function startPipelines(
@@ -234,7 +233,7 @@ async function startPipelines(
   closing: AsyncDisposableStack,
 ): Promise<Promise<void>[]> {
   const { metrics } = watch;
-  const { mail, engines } = settings;
+  const { channels, engines } = settings;
   const store = withRetentionFilter({
     ...ports,
     store: measureStore(ports.store, metrics.engines),
@@ -249,8 +248,8 @@ async function startPipelines(
     log,
     now: clock.now,
     group: PIPELINE_GROUP,
-    // On a cluster another process may be the one that sends mail.
-    notices: mail !== null || engines.kind === "cluster",
+    // On a cluster another process may be the one that sends notices.
+    notices: channels.length > 0 || engines.kind === "cluster",
     // On a cluster, lists with `sinceid` use the read watermark, and the bus keeps the offsets.
     // Embedded, one write is made while the next is decoded, and a transaction costs the same
     // whatever its size.
@@ -279,16 +278,12 @@ async function startPipelines(
   metrics.watchJob("reclassify", () => reclassifying.running() > 0);
   closing.defer(() => reclassifying.close());
   closing.defer(async () => void (await Promise.all(roles.map((role) => role.close(CLOSE_TIMEOUT_MS)))));
-  if (mail !== null && documents !== null) {
-    const notifier = await startNotifier({
-      ...ports,
-      documents,
-      channel: createEmailChannel(mail),
-      now: clock.now,
-      log,
-    });
-    metrics.watchMails(() => notifier.stats());
-    roles.push(notifier);
+  if (documents !== null) {
+    for (const channel of channels) {
+      const notifier = await startNotifier({ ...ports, documents, channel, now: clock.now, log });
+      metrics.watchNotifier(channel.kind, () => notifier.stats());
+      roles.push(notifier);
+    }
   }
   return roles.map(({ done }) => done);
 }
@@ -341,7 +336,7 @@ async function startApi(
     // Unread responses may take half of the memory of responses.
     limits: { ...connections.api, unread_bytes: (responseMemory_mb(settings) * MB) / 2 },
     browsers: createOriginCheck({ hosts: [...hosts, address.host], trustedProxies }),
-    posting: () => ({ url: postUrl, port: postPort() ?? post.port, mail: settings.mail !== null }),
+    posting: () => ({ url: postUrl, port: postPort() ?? post.port, mail: settings.channels.length > 0 }),
     previewHook: (request) => previewHook(request, { limits: settings.limits, read_ms: clock.latest(), scheduler }),
     observe: metrics.http,
     onEvicted: reportEvictions("the API", log, metrics.evicted),

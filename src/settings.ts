@@ -1,3 +1,5 @@
+import { CHANNEL_SETTINGS, openChannels } from "../pipelines/notify/channels/list.ts";
+import type { OpenChannel } from "../pipelines/notify/channels/open-channel.ts";
 import type { AccountLimits } from "./catalog/catalog.ts";
 import { StartError } from "./errors.ts";
 import type { ProtocolSettings } from "./ingest/kit/endpoint.ts";
@@ -6,7 +8,6 @@ import type { Rates } from "./ratelimit/rate-limiter.ts";
 import { ACCOUNT_SETTINGS, RATE_SETTINGS } from "./settings/caller-limits.ts";
 import { ENGINE_SETTINGS, type EngineSettings, readEngines } from "./settings/engines.ts";
 import { type ListenerSettings, readSockets } from "./settings/listeners.ts";
-import { MAIL_SETTINGS, type MailSettings, readMail } from "./settings/mail.ts";
 import { ROLES, SERVICE_SETTINGS } from "./settings/service.ts";
 import { readGroup, readVariable, type SettingRow, type SettingValues } from "./settings/setting.ts";
 import { refuseUnknown } from "./settings/unknown.ts";
@@ -15,7 +16,7 @@ import { invalidSetting, readMatch } from "./settings/values.ts";
 /** All settings, in the order of the help. */
 export const ALL_SETTINGS: readonly SettingRow[] = [
   SERVICE_SETTINGS,
-  MAIL_SETTINGS,
+  CHANNEL_SETTINGS,
   RATE_SETTINGS,
   ACCOUNT_SETTINGS,
   ENGINE_SETTINGS,
@@ -31,8 +32,8 @@ export type Settings = SettingValues<typeof SERVICE_SETTINGS> & {
   readonly protocols: ProtocolSettings;
   /** Listeners for protocols other than HTTP. */
   readonly listeners: ListenerSettings;
-  /** Mail server for notices about events; null: no mail is sent. */
-  readonly mail: MailSettings | null;
+  /** Channels by which users get notices about events. */
+  readonly channels: readonly OpenChannel[];
   readonly rates: Rates;
   readonly accountLimits: AccountLimits;
 };
@@ -52,7 +53,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     engines,
     protocols: readProtocolSettings(environment),
     listeners: readListeners(environment),
-    mail: readMail(readVariable(environment, MAIL_SETTINGS.server), readVariable(environment, MAIL_SETTINGS.from)),
+    channels: openChannels((row) => readVariable(environment, row)),
     rates: readGroup(RATE_SETTINGS, environment),
     accountLimits: readGroup(ACCOUNT_SETTINGS, environment),
   };

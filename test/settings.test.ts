@@ -1,7 +1,8 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "ava";
 
+import { readMail } from "../pipelines/notify/channels/mail.ts";
 import { StartError } from "../src/errors.ts";
 import { DEFAULT_RATES } from "../src/ratelimit/rate-limiter.ts";
 import { ALL_SETTINGS, LISTED_SETTINGS, readSettings } from "../src/settings.ts";
@@ -151,25 +152,30 @@ test("sets an admin and a log for the first start", (t) => {
 });
 
 test("sets a mail server with its options", (t) => {
-  t.is(readSettings({}).mail, null);
-  const from = { LOGGIA_MAIL_FROM: "loggia@example.org" };
-  t.deepEqual(readSettings({ ...from, LOGGIA_SMTP: "smtp://relay.example.org:25" }).mail, {
+  t.deepEqual(readSettings({}).channels, []);
+  const from = { LOGGIA_MAIL_FROM: '"Loggia, events" <l@example.org>' };
+  const file = join(temporaryFolder(t), "smtp");
+  writeFileSync(file, "smtps://ann%40example.org:p%3Aw%2F@[2001:db8::1]\n");
+  const { channels } = readSettings({ ...from, LOGGIA_SMTP_FILE: file });
+  t.deepEqual(
+    channels.map(({ kind, secrets }) => ({ kind, secrets })),
+    [{ kind: "mail", secrets: ["p:w/"] }],
+  );
+  t.deepEqual(readMail("smtp://relay.example.org:25", "loggia@example.org"), {
     host: "relay.example.org",
     port: 25,
     secure: false,
     credentials: null,
     from: { name: "", address: "loggia@example.org" },
   });
-  const file = join(temporaryFolder(t), "smtp");
-  writeFileSync(file, "smtps://ann%40example.org:p%3Aw%2F@[2001:db8::1]\n");
-  t.deepEqual(readSettings({ LOGGIA_MAIL_FROM: '"Loggia, events" <l@example.org>', LOGGIA_SMTP_FILE: file }).mail, {
+  t.deepEqual(readMail(readFileSync(file, "utf8").trim(), from.LOGGIA_MAIL_FROM), {
     host: "2001:db8::1",
     port: 465,
     secure: true,
     credentials: { user: "ann@example.org", password: "p:w/" },
     from: { name: "Loggia, events", address: "l@example.org" },
   });
-  t.is(readSettings({ ...from, LOGGIA_SMTP: "smtp://localhost" }).mail?.port, 587);
+  t.is(readMail("smtp://localhost", "loggia@example.org")?.port, 587);
 });
 
 test("sets proxies by address and by network, and rates", (t) => {

@@ -3,8 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { Account } from "../../src/auth/principals.ts";
 import type { UserId } from "../../src/events/event.ts";
-import type { Channel, EmailTarget, SendOutcome } from "./channels/channel.ts";
+import type { SendOutcome } from "./channels/channel.ts";
+import type { OpenChannel } from "./channels/open-channel.ts";
 import { retryForever, type RetryPolicy } from "../retry.ts";
 import { giveBack, nextDay, take, type Allowance } from "./allowance.ts";
 import { describeDigest, describeLimit } from "./mail-text.ts";
@@ -15,22 +17,22 @@ import type { DigestId, State } from "./state.ts";
 export type DispatcherOptions = {
   readonly state: State;
   readonly catalog: Pick<Catalog, "subscribers" | "accountById">;
-  readonly channel: Channel<EmailTarget>;
+  readonly channel: OpenChannel;
   readonly log: Logger;
   readonly timing: Timing;
-  /** Maximum number of mails to a user per day (UTC), before one more that says so. */
+  /** Maximum number of messages to a user per day (UTC), before one more that says so. */
   readonly dailyLimit: number;
-  /** Wait after the first failure of the server or of a mail; it doubles up to the last. */
+  /** Wait after the first failure of the server or of a message; it doubles up to the last. */
   readonly retryFirst_ms: number;
   readonly retryLast_ms: number;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 };
 
-/** Mails since the start, by outcome. `dropped`: no recipient subscribes to them any more. */
-export type MailCounts = Readonly<Record<SendOutcome["kind"] | "dropped", number>>;
+/** Messages since the start, by outcome. `dropped`: no recipient subscribes to them any more. */
+export type SendCounts = Readonly<Record<SendOutcome["kind"] | "dropped", number>>;
 
-/** Maximum number of concurrent mails. */
+/** Maximum number of concurrent messages. */
 const CONNECTIONS = 4;
 /** Longest timer. Node.js timers are limited to 24.8 days. */
 const TIMER_MAX_MS = 3_600_000;
@@ -39,9 +41,9 @@ type Taken = ReturnType<typeof take>;
 type Hold = { readonly failures: number; readonly until_ms: number };
 
 /**
- * Mails digests when they are due. Memory holds only when to check which digest; the state is read
- * at that moment, and every step is a guarded write. So any number of processes may check the same
- * digest: one of them mails it.
+ * Sends digests by a channel when they are due. Memory holds only when to check which digest; the
+ * state is read at that moment, and every step is a guarded write. So any number of processes may
+ * check the same digest: one of them sends it.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -68,11 +70,11 @@ export class Dispatcher {
     this.#wake();
   }
 
-  counts(): MailCounts {
+  counts(): SendCounts {
     return { ...this.#counts };
   }
 
-  /** Starts no more mails, and waits for those in progress. */
+  /** Starts no more messages, and waits for those in progress. */
   async close(timeout_ms: number): Promise<void> {
     this.#closing.abort(new Error("the notifier is closing"));
     clearTimeout(this.#timer);
@@ -120,7 +122,7 @@ export class Dispatcher {
       due_ms = this.#options.now();
       this.#prolong();
       if (!this.#closing.signal.aborted)
-        this.#options.log.warn({ err: error, digest: id }, "a mail attempt failed, retrying");
+        this.#options.log.warn({ err: error, digest: id }, `a ${this.#options.channel.kind} attempt failed, retrying`);
     }
     this.#busy.delete(id);
     if (due_ms !== null) this.schedule(id, due_ms);
@@ -137,17 +139,17 @@ export class Dispatcher {
     const ready_ms = digest === null ? null : readyAt(digest, timing);
     if (digest === null || ready_ms === null || ready_ms > now_ms) return ready_ms;
     if (digest.sending !== null) return this.#abandon(id, digest.sending.token);
-    const to = this.#addressOf(digest);
-    if (to === null) {
+    const recipient = this.#recipientOf(digest);
+    if (recipient === null) {
       this.#counts.dropped += 1;
       return readyAt(await state.changeDigest(id, drop), timing);
     }
     const { verdict, after: allowance } = await this.#take(digest.user, now_ms);
     switch (verdict) {
       case "mail":
-        return this.#mail(id, to, now_ms);
+        return this.#send(id, recipient, now_ms);
       case "limit":
-        return this.#sendLimitNotice(id, to, allowance, now_ms);
+        return this.#sendLimitNotice(id, recipient, allowance, now_ms);
       case "spent":
         return this.#hold(id, nextDay(now_ms));
       default:
@@ -155,11 +157,11 @@ export class Dispatcher {
     }
   }
 
-  /** Returns the recipient's address, or null if they lost access to the class or unsubscribed. */
-  #addressOf({ log, class: classKey, user }: Digest): string | null {
+  /** Returns the recipient, or null if they lost access to the class or unsubscribed. */
+  #recipientOf({ log, class: classKey, user }: Digest): Account | null {
     const { catalog } = this.#options;
     if (!catalog.subscribers(log, classKey, "notify").includes(user)) return null;
-    return catalog.accountById(user)?.email ?? null;
+    return catalog.accountById(user);
   }
 
   async #take(user: UserId, now_ms: number): Promise<Taken> {
@@ -173,18 +175,18 @@ export class Dispatcher {
     return tries.at(-1)!;
   }
 
-  /** Handles a mail that was begun and whose outcome was not recorded in time. */
+  /** Handles a message that was begun and whose outcome was not recorded in time. */
   async #abandon(id: DigestId, token: string): Promise<number | null> {
-    const { state, timing, log } = this.#options;
+    const { state, timing, log, channel } = this.#options;
     const after = await state.changeDigest(id, (digest) =>
       digest.sending?.token === token ? doubt(digest, this.#options.now()) : digest,
     );
-    log.warn({ digest: id }, "a process ended while sending a mail; it counts as sent");
+    log.warn({ digest: id }, `a process ended while sending a ${channel.noun.one}; it counts as sent`);
     return readyAt(after, timing);
   }
 
-  /** Mails a digest within the daily limit: records the attempt, sends, records the outcome. */
-  async #mail(id: DigestId, to: string, now_ms: number): Promise<number | null> {
+  /** Sends a digest within the daily limit: records the attempt, sends, records the outcome. */
+  async #send(id: DigestId, recipient: Account, now_ms: number): Promise<number | null> {
     const { state, timing, channel } = this.#options;
     const token = randomBytes(8).toString("hex");
     const begun = await state.changeDigest(id, (digest) => {
@@ -197,8 +199,8 @@ export class Dispatcher {
       await state.changeAllowance(begun.user, (allowance) => giveBack(allowance, "mail", now_ms));
       return readyAt(begun, timing);
     }
-    const words = describeDigest(begun, begun.sending.gathered);
-    const outcome = await channel.send({ ...words, name: `${id}/${begun.serial}`, date_ms: now_ms }, { to });
+    const words = describeDigest(begun, begun.sending.gathered, channel.noun);
+    const outcome = await channel.send({ ...words, name: `${id}/${begun.serial}`, date_ms: now_ms }, recipient);
     const after = await this.#persist(() =>
       state.changeDigest(id, (digest) => (digest.sending?.token === token ? this.#settle(digest, outcome) : digest)),
     );
@@ -209,11 +211,16 @@ export class Dispatcher {
   }
 
   /** Sends the notice that the daily limit is reached. */
-  async #sendLimitNotice(id: DigestId, to: string, allowance: Allowance, now_ms: number): Promise<number | null> {
+  async #sendLimitNotice(
+    id: DigestId,
+    recipient: Account,
+    allowance: Allowance,
+    now_ms: number,
+  ): Promise<number | null> {
     const { state, channel, dailyLimit } = this.#options;
     const { user, day } = allowance;
-    const words = describeLimit(allowance, dailyLimit);
-    const outcome = await channel.send({ ...words, name: `end/${user}/${day}`, date_ms: now_ms }, { to });
+    const words = describeLimit(allowance, dailyLimit, channel.noun);
+    const outcome = await channel.send({ ...words, name: `end/${user}/${day}`, date_ms: now_ms }, recipient);
     if (!isUnsent(outcome)) {
       this.#report(id, outcome, null);
       return this.#hold(id, nextDay(now_ms));
@@ -239,24 +246,26 @@ export class Dispatcher {
 
   /** Counts an outcome. Returns when to check the digest again if it is due at `ready_ms`. */
   #report(id: DigestId, outcome: SendOutcome, ready_ms: number | null): number | null {
-    const { log } = this.#options;
+    const { log, channel } = this.#options;
+    const { one } = channel.noun;
+    const server = `${channel.kind} server`;
     this.#counts[outcome.kind] += 1;
     if (outcome.kind === "unavailable" || outcome.kind === "unknown") {
       this.#prolong();
       const what =
-        outcome.kind === "unknown" ? "no reply to a mail that was handed over; it counts as sent" : "unavailable";
-      log.warn({ reason: outcome.reason, digest: id, failures: this.#outage.failures }, `mail server: ${what}`);
+        outcome.kind === "unknown" ? `no reply to a ${one} that was handed over; it counts as sent` : "unavailable";
+      log.warn({ reason: outcome.reason, digest: id, failures: this.#outage.failures }, `${server}: ${what}`);
       return ready_ms;
     }
-    if (this.#outage.failures > 0) log.info("mail server: available again");
+    if (this.#outage.failures > 0) log.info(`${server}: available again`);
     this.#outage = NO_OUTAGE;
     if (outcome.kind === "deferred") {
       const { failures, until_ms } = prolong(this.#holds.get(id) ?? NO_OUTAGE, this.#options.now(), this.#waits());
-      log.warn({ reason: outcome.reason, digest: id, failures }, "mail server: deferred a mail");
+      log.warn({ reason: outcome.reason, digest: id, failures }, `${server}: deferred a ${one}`);
       return this.#hold(id, until_ms, failures);
     }
     this.#holds.delete(id);
-    if (outcome.kind === "refused") log.error({ reason: outcome.reason, digest: id }, "mail server: refused a mail");
+    if (outcome.kind === "refused") log.error({ reason: outcome.reason, digest: id }, `${server}: refused a ${one}`);
     return ready_ms;
   }
 
@@ -275,7 +284,7 @@ export class Dispatcher {
 
   /** Runs a write that must not be lost, and retries it while the state store is unavailable. */
   #persist<T>(write: () => Promise<T>): Promise<T> {
-    const { log, retryFirst_ms, retryLast_ms } = this.#options;
+    const { log, channel, retryFirst_ms, retryLast_ms } = this.#options;
     const retryPolicy: RetryPolicy = {
       signal: this.#ended.signal,
       closing: this.#closing.signal,
@@ -284,11 +293,11 @@ export class Dispatcher {
       log,
       retried: () => {},
     };
-    return retryForever("record the outcome of a mail", write, retryPolicy);
+    return retryForever(`record the outcome of a ${channel.noun.one}`, write, retryPolicy);
   }
 }
 
-/** Whether a mail certainly did not go out and may be retried. */
+/** Whether a message certainly did not go out and may be retried. */
 function isUnsent(outcome: SendOutcome): boolean {
   return outcome.kind === "deferred" || outcome.kind === "unavailable";
 }

@@ -1,38 +1,43 @@
 import type { Allowance } from "./allowance.ts";
+import type { Noun } from "./channels/channel.ts";
 import type { Digest, Collected } from "./digest.ts";
 import type { Line } from "./notice.ts";
 
-/** Subject and text of a mail. Producers' texts are one line each, without control characters. */
+/** Subject and text. Producers' texts are one line each, without control characters. */
 export type Words = { readonly subject: string; readonly text: string };
 
 const SUBJECT_TEXT_MAX_CHARACTERS = 80;
 
-/** Composes a mail about the events collected for one class. */
-export function describeDigest({ log, class: classKey }: Digest, { count, doubtful, lines }: Collected): Words {
+/** Composes a message about the events collected for one class. */
+export function describeDigest(
+  { log, class: classKey }: Digest,
+  { count, doubtful, lines }: Collected,
+  { one }: Noun,
+): Words {
   const first = lines[0] === undefined ? "" : oneLine(lines[0].text, SUBJECT_TEXT_MAX_CHARACTERS);
   const subject = count === 1 ? `[${log}] ${classKey}: ${first}` : `[${log}] ${classKey}: ${count} events: ${first}`;
   const paragraphs = [
-    `${counted(count)} of class ${classKey} in log ${log} since the last mail` +
+    `${counted(count)} of class ${classKey} in log ${log} since the last ${one}` +
       `${count > lines.length ? `, the first ${lines.length} of them` : ""}:`,
     lines.map(describeLine).join("\n"),
     ...(count > lines.length ? [`... and ${count - lines.length} more.`] : []),
     ...(doubtful > 0
-      ? [`An earlier mail about ${counted(doubtful)} may not have reached you. All events are in the log.`]
+      ? [`An earlier ${one} about ${counted(doubtful)} may not have reached you. All events are in the log.`]
       : []),
-    `--\nYou receive this mail because you subscribe to this class. To unsubscribe:\nloggia notify off --log ${log} ${classKey}`,
+    `--\nYou receive this ${one} because you subscribe to this class. To unsubscribe:\nloggia notify off --log ${log} ${classKey}`,
   ];
   return { subject, text: `${paragraphs.join("\n\n")}\n` };
 }
 
-/** Composes the last mail of a day. */
-export function describeLimit({ day }: Allowance, most: number): Words {
+/** Composes the last message of a day. */
+export function describeLimit({ day }: Allowance, most: number, { one, more }: Noun): Words {
   return {
-    subject: `No more mail about events on ${day}`,
+    subject: `No more ${more} about events on ${day}`,
     text:
-      `${most} mails about events were sent to you on ${day} (UTC), ` +
+      `${most} ${one}s about events were sent to you on ${day} (UTC), ` +
       "the limit of a day. This is the last one.\n\n" +
       "Events are still stored and alerts still raised. Events until midnight (UTC) are counted " +
-      "and included in the first mails of the next day.\n",
+      `and included in the first ${one}s of the next day.\n`,
   };
 }
 

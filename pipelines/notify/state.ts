@@ -43,29 +43,33 @@ export function digestId({ user, log, class: classKey }: DigestKey): DigestId {
   return `${DIGEST}${log}/${classKey}/${user}` as DigestId;
 }
 
-export function createState(documents: StateDocuments): State {
+/** @param kind of the channel, whose documents these are */
+export function createState(documents: StateDocuments, kind: string): State {
+  // Documents of mail have no prefix: those that exist stay valid.
+  const prefix = kind === "mail" ? "" : `${kind}:`;
+
   async function change<T extends Body>(id: string, fresh: () => T, make: (current: T) => T): Promise<T> {
     for (;;) {
-      const found = await documents.read(id);
+      const found = await documents.read(prefix + id);
       const current = (found?.body as T | null | undefined) ?? fresh();
       const next = make(current);
       if (next === current) return current;
       const { kind } =
         found === null || found.body === null
-          ? await documents.create(id, next)
-          : await documents.replace(id, next, found.version);
+          ? await documents.create(prefix + id, next)
+          : await documents.replace(prefix + id, next, found.version);
       if (kind === "done") return next;
       await sleep(Math.random() * CONFLICT_WAIT_MS);
     }
   }
 
   return {
-    digest: async (id) => ((await documents.read(id))?.body as Digest | null | undefined) ?? null,
+    digest: async (id) => ((await documents.read(prefix + id))?.body as Digest | null | undefined) ?? null,
     digestsOf: async (partition) => {
       const all = await documents.changes(null);
       return all.documents.flatMap(({ id, body }) => {
-        if (!id.startsWith(DIGEST) || body?.["partition"] !== partition) return [];
-        return [{ id: id as DigestId, digest: body as Digest }];
+        if (!id.startsWith(prefix + DIGEST) || body?.["partition"] !== partition) return [];
+        return [{ id: id.slice(prefix.length) as DigestId, digest: body as Digest }];
       });
     },
     changeDigest: (id, make) => change(id, () => emptyDigest(keyOf(id)), make),

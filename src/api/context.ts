@@ -24,7 +24,7 @@ import type { Scheduler } from "../scheduling/scheduler.ts";
 export type PostingAddress = {
   readonly url: string | null;
   readonly port: number;
-  /** Whether a mail server is set, so that readers can get mail about events. */
+  /** Whether a channel is configured, so that readers can get notices about events. */
   readonly mail: boolean;
 };
 

@@ -10,7 +10,7 @@ import { decisionsInDocument } from "../operations/decisions.ts";
 import { marksInDocument } from "../operations/marks-file.ts";
 import type { Settings } from "../settings.ts";
 import { openElasticsearchStore } from "../store/elasticsearch/store.ts";
-import { CLOCK, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS, WATERMARKS } from "./engines.ts";
+import { CLOCK, notifiesHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS, WATERMARKS } from "./engines.ts";
 import type { EngineParts, Engines } from "./engines.ts";
 
 /** Opens Kafka and Elasticsearch. @throws LoggiaError that names the one that can't be reached */
@@ -53,7 +53,7 @@ export async function openCluster(
   return {
     ports: { bus, catalog, store },
     clock,
-    notifications: closing.use(mailsHere(settings) ? await open(NOTIFICATIONS) : null),
+    notifications: closing.use(notifiesHere(settings) ? await open(NOTIFICATIONS) : null),
     batches: null,
     watermarks: () => open(WATERMARKS),
     reclassifications: closing.use(await open(RECLASSIFICATIONS)),

@@ -13,7 +13,7 @@ import { marksInFile } from "../operations/marks-file.ts";
 import { refuseIncompleteRestore } from "../operations/restore.ts";
 import type { Settings } from "../settings.ts";
 import { openDuckdbStore } from "../store/duckdb/store.ts";
-import { BATCHES, CLOCK, DECISIONS, mailsHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS } from "./engines.ts";
+import { BATCHES, CLOCK, DECISIONS, notifiesHere, MARKS, NOTIFICATIONS, RECLASSIFICATIONS } from "./engines.ts";
 import type { EngineParts, Engines } from "./engines.ts";
 import { lowerHelperPriority } from "./priority.ts";
 
@@ -70,7 +70,7 @@ export async function openEmbedded(
   );
   lowerHelperPriority(log);
   const open = (name: string) => openSqliteDocuments({ file: join(folder, `${name}.sqlite`), name, scheduler });
-  const notifications = mailsHere(settings) ? await open(NOTIFICATIONS) : null;
+  const notifications = notifiesHere(settings) ? await open(NOTIFICATIONS) : null;
   const reclassifications = closing.use(await open(RECLASSIFICATIONS));
   const documents = ["catalog.sqlite", `${NOTIFICATIONS}.sqlite`, `${BATCHES}.sqlite`];
   return {

@@ -22,7 +22,7 @@ export type Engines = {
   readonly ports: Ports;
   /** The trusted clock. */
   readonly clock: PersistentClock;
-  /** State of the notifier; null if this process sends no mail. */
+  /** State of the notifiers; null if this process sends no notices. */
   readonly notifications: Documents | null;
   /** Opens the store of idempotency keys; null on a cluster, which has them on the bus. */
   readonly batches: (() => Promise<Documents>) | null;
@@ -52,6 +52,6 @@ export const MARKS = "marks";
 export const CLOCK = "clock";
 export const DECISIONS = "decisions";
 
-export function mailsHere({ mail, roles }: Settings): boolean {
-  return mail !== null && roles.has("pipeline");
+export function notifiesHere({ channels, roles }: Settings): boolean {
+  return channels.length > 0 && roles.has("pipeline");
 }

@@ -16,8 +16,8 @@ import type { Hold } from "./holds.ts";
 import type { Lag } from "./lag.ts";
 import type { EngineObserver, Write } from "./measured.ts";
 import { listenerMetrics } from "./listener-metrics.ts";
-import { mailMetrics } from "./mail-metrics.ts";
-import type { MailCounts } from "./mail-metrics.ts";
+import { notifierMetrics } from "./notifier-metrics.ts";
+import type { NotifierCounts } from "./notifier-metrics.ts";
 import { pipelineMetrics } from "./pipeline-metrics.ts";
 import type { PipelineCounts } from "./pipeline-metrics.ts";
 import { processRegistry } from "./process.ts";
@@ -37,8 +37,8 @@ export type Metrics = {
   readonly listener: (name: string) => ListenerTally;
   /** Starts reading the counts of a pipeline. */
   watchPipeline(read: () => PipelineCounts): void;
-  /** Starts reading the counts of a notifier. */
-  watchMails(read: () => MailCounts): void;
+  /** Starts reading the counts of the notifier of a channel. */
+  watchNotifier(kind: string, read: () => NotifierCounts): void;
   watchLag(read: () => Lag | null): void;
   watchHolds(read: () => readonly Hold[]): void;
   watchClock(ahead_s: () => number): void;
@@ -94,7 +94,7 @@ export function createMetrics(): Metrics {
       pipelineMetrics(registry, read);
       counts = read;
     },
-    watchMails: (read) => mailMetrics(registry, read),
+    watchNotifier: (kind, read) => notifierMetrics(registry, kind, read),
     watchLag(read) {
       gauge("pipeline_lag_records", "Records on the bus that are not in the store yet", () => read()?.records ?? null);
       gauge(

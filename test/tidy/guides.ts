@@ -26,7 +26,7 @@ export function codeOfGuide(title: string): ReadonlyMap<string, string> {
   const guide = text.split(`## ${title}\n`)[1]!.split("\n## ")[0]!;
   const steps = guide.split(/^(?=\d\. )/m).flatMap((step): [path: string, code: string][] => {
     const [, code] = /```ts\n([^]*?)```/.exec(step) ?? [];
-    const [, path] = /`((?:src|test)\/[^`]+\.ts)`/.exec(step) ?? [];
+    const [, path] = /`((?:src|pipelines|test)\/[^`]+\.ts)`/.exec(step) ?? [];
     return code === undefined || path === undefined ? [] : [[path, code.replaceAll(/^ {3}/gm, "")]];
   });
   return new Map(steps);

@@ -1,30 +1,49 @@
+import type { Account } from "../../../src/auth/principals.ts";
+import type { SettingRow } from "../../../src/settings/setting.ts";
+
 /**
- * A channel: one way to tell people. Each kind is a file of this folder.
+ * A channel: one way to tell people. Each kind is a file of this folder and a line of `list.ts`.
  *
  * @template Target where messages go, such as an address
  */
 export type Channel<Target> = {
+  /** Its file's name, which is also its consumer group, and part of the names of its metrics. */
   readonly kind: string;
-  /** The fields of a target, as a person fills them in. */
-  readonly fields: Readonly<Record<keyof Target, ChannelField>>;
+  readonly noun: Noun;
+  /** The settings that {@link Channel.configure} reads. */
+  readonly settings: readonly SettingRow[];
+  /**
+   * Creates the sender, without connecting; null if the settings leave the channel out.
+   * @throws StartError that names the variable and what is allowed
+   */
+  configure(valueOf: (setting: SettingRow) => string): Sender<Target> | null;
+  /** Returns where messages to an account go. */
+  targetOf(recipient: Recipient): Target;
   /** Returns what is wrong with a target, and what would be right; null if nothing is. */
   check(target: Target): string | null;
+};
+
+/** What a channel calls its messages. */
+export type Noun = {
+  /** `mail`, as in "the last mail"; with an s, "50 mails". */
+  readonly one: string;
+  /** `mail`, as in "no more mail". */
+  readonly more: string;
+};
+
+/** A user to whom a message goes. */
+export type Recipient = Pick<Account, "email">;
+
+/** Sends messages as the settings of a channel say. */
+export type Sender<Target> = {
   /**
-   * Sends a message. Takes at most `deadline_ms` and never rejects: failures are outcomes too. A
-   * target that fails {@link check} is refused.
+   * Sends a message to a target that {@link Channel.check} accepts. Takes at most `deadline_ms` and
+   * never rejects: failures are outcomes too.
    */
   send(message: Message, target: Target): Promise<SendOutcome>;
   readonly deadline_ms: number;
-};
-
-/** Target of the channel `email`: the address of one person. */
-export type EmailTarget = { readonly to: string };
-
-export type ChannelField = {
-  readonly label: string;
-  readonly example: string;
-  /** Whether it is shown by its last characters only. */
-  readonly isSecret: boolean;
+  /** Values that never appear in the log, such as passwords. */
+  readonly secrets: readonly string[];
 };
 
 export type Message = {

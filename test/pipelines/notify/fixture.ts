@@ -5,7 +5,8 @@ import type { UserId, LogKey } from "../../../src/events/event.ts";
 import { openElasticsearchDocuments } from "../../../src/catalog/documents/elasticsearch.ts";
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
 import { createElasticsearchClient } from "../../../src/elasticsearch/client.ts";
-import { createEmailChannel, type SmtpOptions } from "../../../pipelines/notify/channels/email.ts";
+import { createMailSender, MAIL, type SmtpOptions } from "../../../pipelines/notify/channels/mail.ts";
+import { openChannel } from "../../../pipelines/notify/channels/open-channel.ts";
 import { startNotifier, type Notifier, type NotifierOptions } from "../../../pipelines/notify/notifier.ts";
 import type { StateDocuments } from "../../../pipelines/notify/state.ts";
 import type { Pipeline, PipelineOptions } from "../../../pipelines/runner.ts";
@@ -92,7 +93,10 @@ export async function startMailing(
   const notifier = await startNotifier({
     ...fixture.ports,
     documents: fixture.documents,
-    channel: createEmailChannel({ host: "127.0.0.1", port, secure: false, credentials: null, from, deadline_ms }),
+    channel: openChannel(
+      MAIL,
+      createMailSender({ host: "127.0.0.1", port, secure: false, credentials: null, from, deadline_ms }),
+    ),
     log: SILENT,
     collect_ms: 50,
     interval_ms: 0,

@@ -122,7 +122,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     await fixture.server.close();
     const notifier = await startMailing(t, fixture);
     await postFailures(fixture, "first");
-    await until(() => notifier.stats().mails.unavailable >= 3, { what: "three attempts" });
+    await until(() => notifier.stats().sends.unavailable >= 3, { what: "three attempts" });
     await postFailures(fixture, "second", "third");
     await caughtUp(fixture.pipeline);
     await until(() => notifier.stats().notices === 3, { what: "all notices" });
@@ -132,7 +132,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     await waitForEarlierNotices({ ...fixture, server });
     t.is(mailsTo(server, email).filter(({ text }) => text.includes("first")).length, 1);
     t.is(headerOf(mail!, "Subject"), `[${fixture.log}] failure: 3 events: first`);
-    t.deepEqual(notifier.stats().mails.unknown, 0);
+    t.deepEqual(notifier.stats().sends.unknown, 0);
   });
 
   test(`${name}: a mail server that hangs delays neither events nor notices`, async (t) => {
@@ -146,7 +146,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     await postFailures(fixture, ...Array.from({ length: 500 }, (_, i) => `meanwhile ${i}`));
     await caughtUp(fixture.pipeline);
     await until(() => notifier.stats().notices === 501, { what: "all notices" });
-    t.is(notifier.stats().mails.sent, 0, "still on its way");
+    t.is(notifier.stats().sends.sent, 0, "still on its way");
     release(null);
     const mails = await waitForMails(fixture.server, email, 2);
     t.is(headerOf(mails[1]!, "Subject"), `[${fixture.log}] failure: 500 events: meanwhile 0`);
@@ -160,8 +160,8 @@ for (const { name, open } of MAIL_FIXTURES) {
     const notifier = await startMailing(t, fixture);
     await postFailures(fixture, "only once");
     const [mail] = await waitForMails(fixture.server, ann.email, 1);
-    await until(() => notifier.stats().mails.sent === 1, { what: "the outcome" });
-    t.is(notifier.stats().mails.deferred, 2);
+    await until(() => notifier.stats().sends.sent === 1, { what: "the outcome" });
+    t.is(notifier.stats().sends.deferred, 2);
     t.is(headerOf(mail!, "Subject"), `[${fixture.log}] failure: only once`);
   });
 
@@ -171,7 +171,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     fixture.server.rule = (command) => (command === "." ? "554 spam" : null);
     const notifier = await startMailing(t, fixture);
     await postFailures(fixture, "refused");
-    await until(() => notifier.stats().mails.refused === 1, { what: "the refusal" });
+    await until(() => notifier.stats().sends.refused === 1, { what: "the refusal" });
     fixture.server.rule = () => null;
     await postFailures(fixture, "welcome");
     const mails = await waitForMails(fixture.server, ann.email, 2);
@@ -207,7 +207,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     fixture.server.rule = () => null;
     away = false;
     const mails = await waitForMails(fixture.server, email, 2);
-    await until(() => notifier.stats().mails.sent === 2, { what: "both outcomes" });
+    await until(() => notifier.stats().sends.sent === 2, { what: "both outcomes" });
     t.is(headerOf(mails[1]!, "Subject"), `[${fixture.log}] failure: second`);
     t.notRegex(mails[1]!.text, /may not have reached you/);
   });
@@ -288,10 +288,10 @@ for (const { name, open } of MAIL_FIXTURES) {
       what: "the second process to take a mail of the day and return it",
     });
     release.resolve(null);
-    await until(() => first.stats().mails.sent === 1, { what: "the outcome" });
+    await until(() => first.stats().sends.sent === 1, { what: "the outcome" });
     await second.close();
     t.is(mailsTo(fixture.server, email).length, 1);
-    t.is(second.stats().mails.sent, 0);
+    t.is(second.stats().sends.sent, 0);
     t.is((await fixture.documents.read(`allowance/${id}`))?.body?.["count"], 1);
   });
 
@@ -313,7 +313,7 @@ for (const { name, open } of MAIL_FIXTURES) {
     await catalog.setClassOptions(quiet.id, fixture.log, "failure", QUIET);
     const notifier = await startMailing(t, fixture);
     await waitForMails(fixture.server, stays.email, 1);
-    await until(() => notifier.stats().mails.dropped === 3, { what: "three dropped digests" });
+    await until(() => notifier.stats().sends.dropped === 3, { what: "three dropped digests" });
     t.deepEqual(
       fixture.server.mails.map(({ to }) => to),
       [[stays.email]],

@@ -6,7 +6,8 @@
 import { join } from "node:path";
 
 import { openSqliteDocuments } from "../../../src/catalog/documents/sqlite.ts";
-import { createEmailChannel } from "../../../pipelines/notify/channels/email.ts";
+import { createMailSender, MAIL } from "../../../pipelines/notify/channels/mail.ts";
+import { openChannel } from "../../../pipelines/notify/channels/open-channel.ts";
 import { startNotifier } from "../../../pipelines/notify/notifier.ts";
 import { startPipeline } from "../../../pipelines/runner.ts";
 import { openEmbedded, SILENT } from "../fixture.ts";
@@ -18,14 +19,17 @@ const pipeline = await startPipeline({ ...ports, scheduler: new Scheduler(), log
 const notifier = await startNotifier({
   ...ports,
   documents: await openSqliteDocuments({ file: join(folder, "notifications.sqlite") }),
-  channel: createEmailChannel({
-    host: "127.0.0.1",
-    port: Number(port),
-    secure: false,
-    credentials: null,
-    from: { name: "", address: "loggia@example.net" },
-    deadline_ms: Number(deadline),
-  }),
+  channel: openChannel(
+    MAIL,
+    createMailSender({
+      host: "127.0.0.1",
+      port: Number(port),
+      secure: false,
+      credentials: null,
+      from: { name: "", address: "loggia@example.net" },
+      deadline_ms: Number(deadline),
+    }),
+  ),
   log: SILENT,
   collect_ms: 50,
   interval_ms: 0,

@@ -4,12 +4,24 @@ import { Readable } from "node:stream";
 import MailComposer from "nodemailer/lib/mail-composer";
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 
-import type { Channel, EmailTarget, Message, SendOutcome } from "./channel.ts";
+import { StartError } from "../../../src/errors.ts";
+import type { SettingRow } from "../../../src/settings/setting.ts";
+import { invalidSetting } from "../../../src/settings/values.ts";
+import type { Channel, Message, Sender, SendOutcome } from "./channel.ts";
+
+// prettier-ignore
+const SETTINGS = {
+  server: { name: "LOGGIA_SMTP", standard: "", help: "mail server for notifications, smtp(s)://user:password@host:port", secret: true },
+  from: { name: "LOGGIA_MAIL_FROM", standard: "", help: "sender of notifications, such as Loggia <loggia@example.org>" },
+} as const satisfies Readonly<Record<string, SettingRow>>;
+
+/** The address of one person. */
+type MailTarget = { readonly to: string };
 
 export type SmtpOptions = {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte. Otherwise STARTTLS, if the server offers it. */
+  /** TLS from the first byte (`smtps:`). Otherwise STARTTLS, if the server offers it. */
   readonly secure: boolean;
   readonly credentials: { readonly user: string; readonly password: string } | null;
   /** The sender. An empty name sends the address only. */
@@ -25,31 +37,74 @@ const DEADLINE_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 15_000;
 const QUIT_TIMEOUT_MS = 1_000;
 
+/** Plain text through an SMTP server, to the address of an account. */
+export const MAIL: Channel<MailTarget> = {
+  kind: "mail",
+  noun: { one: "mail", more: "mail" },
+  settings: Object.values(SETTINGS),
+  configure: (valueOf) => {
+    const options = readMail(valueOf(SETTINGS.server), valueOf(SETTINGS.from));
+    return options === null ? null : createMailSender(options);
+  },
+  targetOf: ({ email }) => ({ to: email }),
+  check: ({ to }) => (ADDRESS.test(to) ? null : "to is not an e-mail address, such as ann@example.org"),
+};
+
 /**
- * Creates the channel `email`, which sends plain text through an SMTP server, with a connection for
- * each mail. The Message-ID derives from the name of the message. Credentials are never sent in
- * clear text over a network: with any other host than this machine they require TLS, from the first
- * byte or by STARTTLS.
+ * Creates a sender with a connection for each mail. The Message-ID derives from the name of the
+ * message. Credentials are never sent in clear text over a network: with any other host than this
+ * machine they require TLS, from the first byte or by STARTTLS.
  */
-export function createEmailChannel(options: SmtpOptions): Channel<EmailTarget> {
-  const { deadline_ms = DEADLINE_MS } = options;
+export function createMailSender(options: SmtpOptions): Sender<MailTarget> {
+  const { deadline_ms = DEADLINE_MS, credentials } = options;
   return {
-    kind: "email",
-    fields: { to: { label: "E-mail address", example: "ann@example.org", isSecret: false } },
-    check: ({ to }) => (ADDRESS.test(to) ? null : "to is not an e-mail address, such as ann@example.org"),
     deadline_ms,
-    async send(message, target) {
-      const fault = this.check(target);
-      return fault === null ? await sendMail({ ...message, ...target }, options, deadline_ms) : refused(fault);
-    },
+    secrets: credentials === null ? [] : [credentials.password],
+    send: (message, target) => sendMail({ ...message, ...target }, options, deadline_ms),
   };
 }
 
-function refused(reason: string): SendOutcome {
-  return { kind: "refused", reason };
+/** Reads the settings of mail, which need each other; null: no mail is sent. */
+export function readMail(server: string, from: string): SmtpOptions | null {
+  if (server === "" && from === "") return null;
+  if (server === "" || from === "") {
+    const [set, missing] =
+      server === "" ? ["LOGGIA_MAIL_FROM", "LOGGIA_SMTP"] : ["LOGGIA_SMTP (or LOGGIA_SMTP_FILE)", "LOGGIA_MAIL_FROM"];
+    throw new StartError(`${set} is set and ${missing} is not; mail needs both`);
+  }
+  const sender = /^(?:([^<>\p{Cc}]*)<([^<>@\s]+@[^<>@\s]+)>|([^<>@\s]+@[^<>@\s]+))$/u.exec(from);
+  if (sender === null)
+    throw invalidSetting("LOGGIA_MAIL_FROM", from, "loggia@example.org or Loggia <loggia@example.org>");
+  const name = (sender[1] ?? "").trim().replace(/^"(.*)"$/, "$1");
+  return { ...readMailServer(server), from: { name, address: sender[2] ?? sender[3] ?? "" } };
 }
 
-type Mail = Message & EmailTarget;
+/** Parses `LOGGIA_SMTP`. The value is a secret, so errors show the syntax only. */
+function readMailServer(server: string): Omit<SmtpOptions, "from"> {
+  const allowed = "LOGGIA_SMTP must be smtp://host:port or smtps://host:port, with user:password@ if it needs them";
+  const url = URL.parse(server);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") throw new StartError(allowed);
+  if (!/^\/?$/.test(url.pathname) || url.search !== "" || url.hash !== "") throw new StartError(allowed);
+  if ((url.username === "") !== (url.password === ""))
+    throw new StartError("LOGGIA_SMTP has a user or a password only; set both or neither");
+  const secure = url.protocol === "smtps:";
+  try {
+    const user = decodeURIComponent(url.username);
+    const password = decodeURIComponent(url.password);
+    return {
+      host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+      port: url.port === "" ? (secure ? 465 : 587) : Number(url.port),
+      secure,
+      credentials: user === "" ? null : { user, password },
+    };
+  } catch (error) {
+    throw new StartError("LOGGIA_SMTP has a % that is not followed by two hex digits; write it as %25", {
+      cause: error,
+    });
+  }
+}
+
+type Mail = Message & MailTarget;
 
 async function sendMail(mail: Mail, options: SmtpOptions, deadline_ms: number): Promise<SendOutcome> {
   const connection = new SMTPConnection(connectionOptions(options, deadline_ms));

@@ -1,0 +1,24 @@
+import type { Channel, Message, Recipient, Sender, SendOutcome } from "./channel.ts";
+
+/** A configured channel, which sends to the accounts of the service. */
+export type OpenChannel = Pick<Channel<unknown>, "kind" | "noun"> &
+  Pick<Sender<unknown>, "deadline_ms" | "secrets"> & {
+    /** Sends a message, as {@link Sender.send}. Refuses it if the channel's check does. */
+    send(message: Message, recipient: Recipient): Promise<SendOutcome>;
+  };
+
+export function openChannel<Target>(channel: Channel<Target>, sender: Sender<Target>): OpenChannel {
+  const { kind, noun } = channel;
+  const { deadline_ms, secrets } = sender;
+  return {
+    kind,
+    noun,
+    deadline_ms,
+    secrets,
+    send: async (message, recipient) => {
+      const target = channel.targetOf(recipient);
+      const fault = channel.check(target);
+      return fault === null ? await sender.send(message, target) : { kind: "refused", reason: fault };
+    },
+  };
+}
