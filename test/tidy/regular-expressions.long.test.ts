@@ -61,6 +61,7 @@ const TRIED_ONCE: Readonly<Record<string, readonly string[]>> = {
   "src/cli/ship/formats.ts": ["PAIR"],
   "src/ingest/protocols/loki/labels.ts": ["PAIR", "UNESCAPED"],
   "src/ingest/protocols/syslog/decode.ts": ["TAG", "TAG_WITH_PROCESS"],
+  "src/ingest/protocols/syslog/devices.ts": ["PREFIX"],
   "src/query/lexer.ts": ["DATE"],
 };
 
@@ -172,7 +173,7 @@ function search({ file, constant, expression, isForAll }: Expression, text: stri
     for (let at = 0; at < text.length;) {
       expression.lastIndex = at;
       const found = expression.exec(text)?.[0];
-      if (found === undefined && isTriedOnce) return;
+      if ((found ?? "") === "" && isTriedOnce) return;
       at += Math.max(1, found?.length ?? 0);
     }
   } else if (isForAll) text.split(expression);
