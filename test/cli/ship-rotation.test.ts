@@ -140,6 +140,7 @@ for (const moment of ["before the files are listed", "meanwhile"]) {
     const path = join(logs, "a.log");
     const reader = new Reader(t);
     const stop = new AbortController();
+    t.teardown(() => stop.abort());
     writeFileSync(path, "1\n2\n");
     const running = reader.run([logs], { followed: stop.signal });
     await until(() => reader.lines.length === 2, { what: "the first lines" });
@@ -170,6 +171,7 @@ test("a file beside another whose name looks like an earlier generation is read,
   write("redis.log", "a\n");
   write("redis-6379.log", "b\n");
   const stop = new AbortController();
+  t.teardown(() => stop.abort());
   const reader = new Reader(t);
   const running = reader.run([join(logs, "*.log")], { followed: stop.signal });
   await until(() => reader.lines.length === 2, { what: "both files" });
@@ -252,6 +254,7 @@ test("followed files that are copied, truncated and compressed are read once", a
   const path = (name: string): string => join(logs, name);
   const reader = new Reader(t);
   const stop = new AbortController();
+  t.teardown(() => stop.abort());
   writeFileSync(path("a.log"), "1\n2\n");
   const running = reader.run([logs], { followed: stop.signal });
   await until(() => reader.lines.length === 2, { what: "the first lines" });
@@ -282,6 +285,7 @@ test("files of one log that are replaced at once are read at once", async (t) =>
   const log = new RotatingLog(logs, "numbers");
   const reader = new Reader(t);
   const stop = new AbortController();
+  t.teardown(() => stop.abort());
   log.write("0\n");
   const running = reader.run([log.path], { followed: stop.signal });
   await until(() => reader.lines.length === 1, { what: "the first line" });
@@ -303,6 +307,7 @@ test("a trace that is written slowly is one record, also after a pause and in a 
   const path = join(logs, "a.log");
   const reader = new Reader(t);
   const stop = new AbortController();
+  t.teardown(() => stop.abort());
   const framing = { ...PLAIN_LINES, start: /^\d{4}-/u, wait_ms: 1_000 };
   writeFileSync(path, "2026-1 start\n");
   const running = reader.run([path], { followed: stop.signal, framing });

@@ -7,6 +7,8 @@ import type { FilePiece } from "./tracked-file.ts";
 const TURN_PIECES = 40;
 const POLL_MS = 250;
 const SCAN_MS = 1_000;
+/** Longest pause after a slow scan, which a machine that stalled once must not draw out. */
+const MOST_PAUSE_MS = 30_000;
 
 /**
  * Yields the records of all files named by `words`: files, folders and globs. When following, it
@@ -21,7 +23,8 @@ export async function* readFiles(words: readonly string[], options: FilesOptions
     if (files.needsScan || performance.now() >= next_ms) {
       const started_ms = performance.now();
       await files.scan();
-      next_ms = performance.now() + Math.max(SCAN_MS, (performance.now() - started_ms) * 10);
+      const took_ms = performance.now() - started_ms;
+      next_ms = performance.now() + Math.min(Math.max(SCAN_MS, took_ms * 10), MOST_PAUSE_MS);
     }
     let count = 0;
     for await (const piece of files.readAll(isFollowed ? TURN_PIECES : Infinity)) {
