@@ -4,7 +4,7 @@ import type { Catalog } from "../src/catalog/catalog.ts";
 import type { OpenLines } from "../src/events/lines.ts";
 import type { Store } from "../src/store/store.ts";
 import { deadLetter } from "./deadletters/append.ts";
-import type { Failure, StageName } from "./deadletters/codec.ts";
+import type { RecordFailure, StageName } from "./deadletters/codec.ts";
 import { intoChunks } from "./decode/chunks.ts";
 import type { Chunk } from "./decode/chunks.ts";
 import { carryOutDeletions } from "./delete/delete.ts";
@@ -204,7 +204,7 @@ type WriteBatch = {
   readonly visits: readonly VisitItem[];
   readonly deletions: readonly DeletionItem[];
   /** Lines that yield nothing to write, by the stage that refused them. */
-  readonly refused: ReadonlyMap<StageName, readonly Failure[]>;
+  readonly refused: ReadonlyMap<StageName, readonly RecordFailure[]>;
   readonly pendingWrites: readonly { readonly name: StageName; readonly pendingWrite: PendingWrite }[];
   /** Number of events in `pendingWrites`. */
   readonly events: number;
@@ -220,8 +220,8 @@ async function collectWriteBatch(
   const { stats, stages } = context;
   const visits: VisitItem[] = [];
   const deletions: DeletionItem[] = [];
-  const refused = new Map<StageName, Failure[]>();
-  const refuse = (stage: StageName, failures: readonly Failure[]): void => {
+  const refused = new Map<StageName, RecordFailure[]>();
+  const refuse = (stage: StageName, failures: readonly RecordFailure[]): void => {
     if (failures.length > 0) refused.set(stage, (refused.get(stage) ?? []).concat(failures));
   };
   const pendingWrites = stages.writers.map((writer) => ({ name: writer.name, pendingWrite: writer.begin() }));
@@ -261,7 +261,7 @@ async function writeToStore(writeBatch: WriteBatch, work: WriteContext, context:
   const without = new Refused();
   let left = writeBatch.events;
 
-  async function refuse(stage: StageName, failures: readonly Failure[]): Promise<void> {
+  async function refuse(stage: StageName, failures: readonly RecordFailure[]): Promise<void> {
     if (failures.length === 0) return;
     context.log.error(
       { stage, count: failures.length, reason: failures[0]!.reason },

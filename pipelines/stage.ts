@@ -2,7 +2,7 @@ import type { BusRecord, Position } from "../src/bus/bus.ts";
 import type { Deletion } from "../src/events/deletion.ts";
 import type { StoredEvent } from "../src/events/event.ts";
 import type { Visit } from "../src/events/visit.ts";
-import type { Failure } from "./deadletters/codec.ts";
+import type { RecordFailure } from "./deadletters/codec.ts";
 import type { RetryPolicy } from "./retry.ts";
 import type { Scheduler } from "../src/scheduling/scheduler.ts";
 
@@ -20,7 +20,7 @@ export type MutableEvent = { -readonly [Field in keyof StoredEvent]: StoredEvent
  * reported. The garbage collector copies and scans surviving objects repeatedly, at the cost of
  * concurrent posts.
  */
-export type Item = { readonly record: BusRecord; readonly line: number; readonly event: MutableEvent };
+export type StageItem = { readonly record: BusRecord; readonly line: number; readonly event: MutableEvent };
 
 /** A visit in the pipeline, with the record and line it was read from. */
 export type VisitItem = { readonly record: BusRecord; readonly line: number; readonly visit: Visit };
@@ -71,12 +71,12 @@ export type Writer = {
  */
 export type PendingWrite = {
   /** Takes events. @returns those that cannot be written, and why; no stage writes them */
-  take(items: readonly Item[]): Promise<readonly Failure[]>;
+  take(items: readonly StageItem[]): Promise<readonly RecordFailure[]>;
   /**
    * Resolves once everything is durable except the failures returned, which are refused.
    * @param without lines refused by earlier stages, which are not written
    */
-  write(work: WriteContext, without: Refused): Promise<readonly Failure[]>;
+  write(work: WriteContext, without: Refused): Promise<readonly RecordFailure[]>;
 };
 
 /** Number of events per step; between steps the process may serve other work. */
@@ -84,12 +84,12 @@ export const TURN_ITEMS = 64;
 
 /** Changes one event after the other. Returns the changed and the refused events. */
 export async function transformEach(
-  items: readonly Item[],
+  items: readonly StageItem[],
   change: Transform["change"],
   scheduler: Scheduler,
-): Promise<{ readonly passed: readonly Item[]; readonly refused: readonly Failure[] }> {
-  const refused: Failure[] = [];
-  const failed = new Set<Item>();
+): Promise<{ readonly passed: readonly StageItem[]; readonly refused: readonly RecordFailure[] }> {
+  const refused: RecordFailure[] = [];
+  const failed = new Set<StageItem>();
   for (let i = 0; i < items.length; i++) {
     if (i % TURN_ITEMS === 0) await scheduler.yieldToRequests();
     const item = items[i]!;
@@ -112,7 +112,7 @@ export class Refused {
     return this.#lines.size === 0;
   }
 
-  add(failures: readonly Failure[]): void {
+  add(failures: readonly RecordFailure[]): void {
     for (const { record, line } of failures) this.#lines.add(nameOf(record, line));
   }
 

@@ -1,9 +1,9 @@
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import type { Alert, Store } from "../../src/store/store.ts";
 import { chunk, eventSize_bytes } from "../chunk.ts";
-import type { Failure } from "../deadletters/codec.ts";
+import type { RecordFailure } from "../deadletters/codec.ts";
 import { writeWithRetry } from "../retry.ts";
-import type { Item, PendingWrite, Writer } from "../stage.ts";
+import type { StageItem, PendingWrite, Writer } from "../stage.ts";
 
 /**
  * Writes an alert for each user who subscribes to alerts of the event's class.
@@ -27,7 +27,7 @@ export function createAlert({
   return { name: "alert", begin: () => beginAlerts() };
 
   function beginAlerts(): PendingWrite {
-    const itemOf = new Map<Alert, Item>();
+    const itemOf = new Map<Alert, StageItem>();
     return {
       async take(items) {
         for (const item of items) {
@@ -51,7 +51,7 @@ export function createAlert({
           work.retryPolicy,
         );
         work.alerted(left.length - rejected.size);
-        const refused = new Map<Item, Failure>();
+        const refused = new Map<StageItem, RecordFailure>();
         for (const [alert, why] of rejected) {
           const item = itemOf.get(alert)!;
           const reason = `the alert for user ${alert.user} was rejected: ${why}`;

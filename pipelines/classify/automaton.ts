@@ -1,5 +1,5 @@
 import { copyInSteps, forEachOf, sortInSteps, STEP_ITEMS } from "./steps.ts";
-import type { Steps } from "./steps.ts";
+import type { ClassifySteps } from "./steps.ts";
 
 /**
  * Aho–Corasick automaton: finds which of many patterns a text contains in one pass.
@@ -26,7 +26,7 @@ export type Automaton = {
 };
 
 /** A pattern. `text` is not empty and is unique in its set. */
-export type Pattern = {
+export type AutomatonPattern = {
   readonly text: string;
   /** {@link NO_VALUE} if only the id of the pattern is of interest. */
   readonly value: number;
@@ -79,7 +79,10 @@ type Trie = Omit<Arena, "column" | "row" | "table" | "rowed">;
  * linear in the sum of all lengths.
  * @param near maximum number of table entries of nodes near the roots; the default takes 512 KB
  */
-export function* compileAutomaton(sets: readonly (readonly Pattern[])[], near = NEAR_SIZE): Steps<Automaton> {
+export function* compileAutomaton(
+  sets: readonly (readonly AutomatonPattern[])[],
+  near = NEAR_SIZE,
+): ClassifySteps<Automaton> {
   const arena = yield* withTables(yield* layOut(sets), near);
   const { fail, best, id, end, column, row, rowed } = arena;
   const width = arena.table.length / Math.max(rowed.length, 1);
@@ -175,8 +178,8 @@ function childOf(arena: Pick<Arena, "firstChild" | "label">, node: number, unit:
  * Lays out the nodes level by level. A node of depth d represents a run of the sorted patterns of
  * its set that share their first d units.
  */
-function* layOut(sets: readonly (readonly Pattern[])[]): Steps<Trie> {
-  const patterns: Pattern[] = [];
+function* layOut(sets: readonly (readonly AutomatonPattern[])[]): ClassifySteps<Trie> {
+  const patterns: AutomatonPattern[] = [];
   for (const [i, set] of sets.entries()) {
     const sorted = yield* sortInSteps(set, byText);
     yield* forEachOf(sorted.length, (at) => patterns.push(sorted[at]!));
@@ -271,7 +274,7 @@ function failOf(arena: Trie, parent: number, unit: number): number {
   return node;
 }
 
-function* trim(arena: Trie, count: number): Steps<Trie> {
+function* trim(arena: Trie, count: number): ClassifySteps<Trie> {
   return {
     roots: arena.roots,
     firstChild: yield* copyInSteps(arena.firstChild, count + 1),
@@ -285,7 +288,7 @@ function* trim(arena: Trie, count: number): Steps<Trie> {
 
 const NEAR_SIZE = 131_072;
 
-function* withTables(trie: Trie, nearSize: number): Steps<Arena> {
+function* withTables(trie: Trie, nearSize: number): ClassifySteps<Arena> {
   const { firstChild, label, fail, roots } = trie;
   const column = new Uint8Array(ASCII);
   const has = new Uint8Array(ASCII);
@@ -337,6 +340,6 @@ function rootOf({ roots, fail }: Trie, node: number): number {
 }
 
 /** Compares by UTF-16 unit: patterns with a common prefix are adjacent, shorter ones first. */
-function byText(a: Pattern, b: Pattern): number {
+function byText(a: AutomatonPattern, b: AutomatonPattern): number {
   return a.text < b.text ? -1 : 1;
 }

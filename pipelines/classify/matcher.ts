@@ -2,11 +2,11 @@ import type { StoredEvent } from "../../src/events/event.ts";
 import { fold, wellFormed } from "../../src/events/text.ts";
 import type { ClassFilter } from "../../src/catalog/catalog.ts";
 import { NO_VALUE, compileAutomaton } from "./automaton.ts";
-import type { Automaton, Pattern } from "./automaton.ts";
+import type { Automaton, AutomatonPattern } from "./automaton.ts";
 import { createScan, foldedText, setText } from "./scan.ts";
-import type { Scan } from "./scan.ts";
+import type { TextScan } from "./scan.ts";
 import { endStepAfter, finish, forEachOf, groupInSteps, sortInSteps } from "./steps.ts";
-import type { Steps } from "./steps.ts";
+import type { ClassifySteps } from "./steps.ts";
 import { compileWindowHash, FEW } from "./window-hash.ts";
 import type { WindowHash } from "./window-hash.ts";
 
@@ -34,10 +34,10 @@ export type Matcher = (event: Subject) => string | null;
  *
  * A group is searched only if its least rank is better than the best found so far.
  */
-export function* matcherInSteps(filters: readonly ClassFilter[]): Steps<Matcher> {
+export function* matcherInSteps(filters: readonly ClassFilter[]): ClassifySteps<Matcher> {
   const ranked = yield* sortInSteps(filters, byRank);
   const keys = ranked.map(({ key }) => key);
-  const sets: Pattern[][] = [];
+  const sets: AutomatonPattern[][] = [];
   const index = yield* indexGroups(ranked, sets);
   const automaton = yield* compileAutomaton(sets);
   const untagged = index.get("");
@@ -134,7 +134,7 @@ type Side = {
   /** Search for most of the patterns, if there are many. */
   readonly pass: WindowHash | null;
   /** Remaining patterns if few, which is faster; otherwise null, and they are set `set`. */
-  readonly few: readonly Pattern[] | null;
+  readonly few: readonly AutomatonPattern[] | null;
   readonly set: number;
   /** Patterns that are halves of pairs, by id. */
   readonly halves: readonly string[];
@@ -192,7 +192,7 @@ function findByName(byName: ReadonlyMap<string, Members>, name: string): Members
 }
 
 /** Searches one field, with the parameters and result of {@link Automaton.search}. */
-function searchSide(automaton: Automaton, side: Side, text: Scan, bound: number, ids: number[] | null): number {
+function searchSide(automaton: Automaton, side: Side, text: TextScan, bound: number, ids: number[] | null): number {
   let best = side.pass === null ? bound : side.pass.search(text, bound, ids);
   if (side.few === null) return automaton.search(side.set, foldedText(text), best, ids);
   for (const pattern of side.few) {
@@ -245,7 +245,10 @@ function walkPairs(
 }
 
 /** Groups filters by folded tag, "" for none, and adds their pattern sets to `sets`. */
-function* indexGroups(ranked: readonly ClassFilter[], sets: Pattern[][]): Steps<ReadonlyMap<string, Members>> {
+function* indexGroups(
+  ranked: readonly ClassFilter[],
+  sets: AutomatonPattern[][],
+): ClassifySteps<ReadonlyMap<string, Members>> {
   const index = new Map<string, Members>();
   const folded: Folded[] = [];
   yield* forEachOf(ranked.length, (rank) => folded.push(foldFilter(ranked[rank]!, rank)), STEP_FILTERS);
@@ -285,7 +288,11 @@ function form(text: string): string {
 }
 
 /** @param filters by ascending rank */
-function* toMembers(filters: readonly Folded[], bySource: TextFilters["bySource"], sets: Pattern[][]): Steps<Members> {
+function* toMembers(
+  filters: readonly Folded[],
+  bySource: TextFilters["bySource"],
+  sets: AutomatonPattern[][],
+): ClassifySteps<Members> {
   const plain = filters.find(({ text, link }) => text === "" && link === "")?.rank ?? NO_VALUE;
   const textual = filters.filter(({ text, link }) => text !== "" || link !== "");
   if (textual.length === 0 && bySource === null) return plain;
@@ -300,7 +307,7 @@ function* toMembers(filters: readonly Folded[], bySource: TextFilters["bySource"
 }
 
 /** @param filters by ascending rank */
-function* toGroup(filters: readonly Folded[], sets: Pattern[][]): Steps<Group> {
+function* toGroup(filters: readonly Folded[], sets: AutomatonPattern[][]): ClassifySteps<Group> {
   yield* endStepAfter(filters.length);
   const both = filters.filter(({ text, link }) => text !== "" && link !== "");
   const textIds = new Map<string, number>();
@@ -332,10 +339,10 @@ function* toSide(
   ids: ReadonlyMap<string, number>,
   pairs: readonly Pair[],
   half: "text" | "link",
-  sets: Pattern[][],
-): Steps<Side> {
+  sets: AutomatonPattern[][],
+): ClassifySteps<Side> {
   if (single.length === 0 && ids.size === 0) return EMPTY_SIDE;
-  const patterns = new Map<string, Pattern>();
+  const patterns = new Map<string, AutomatonPattern>();
   const halves = [...ids.keys()];
   yield* endStepAfter(halves.length);
   yield* forEachOf(halves.length, (id) => patterns.set(halves[id]!, { text: halves[id]!, value: NO_VALUE, id }));
@@ -361,7 +368,7 @@ function* toSide(
 }
 
 /** @param pairs by ascending rank, an order the result keeps */
-function* bySide(pairs: readonly Pair[], halves: number, half: "text" | "link"): Steps<Pairs> {
+function* bySide(pairs: readonly Pair[], halves: number, half: "text" | "link"): ClassifySteps<Pairs> {
   const from = new Int32Array(halves + 1);
   yield* forEachOf(pairs.length, (i) => void (from[pairs[i]![half] + 1]! += 1));
   for (let id = 0; id < halves; id++) from[id + 1]! += from[id]!;

@@ -5,7 +5,7 @@ import { fold } from "../../src/events/text.ts";
  * reused for all texts to avoid allocations. Writing bytes takes less time than folding, and
  * reading them less than reading characters.
  */
-export type Scan = {
+export type TextScan = {
   text: string;
   /** Null until first used; likewise `length` is -1 until the bytes are written. */
   folded: string | null;
@@ -28,29 +28,29 @@ const SIZE = 1_024;
  */
 const MARGIN = 4;
 
-export function createScan(): Scan {
+export function createScan(): TextScan {
   return { text: "", folded: null, length: -1, isAscii: false, ...allocate(SIZE) };
 }
 
-function allocate(size: number): Pick<Scan, "bytes" | "view" | "marks"> {
+function allocate(size: number): Pick<TextScan, "bytes" | "view" | "marks"> {
   const bytes = Buffer.allocUnsafeSlow(size);
   return { bytes, view: new DataView(bytes.buffer), marks: new Int32Array(size) };
 }
 
 /** Sets the text to search. */
-export function setText(scan: Scan, text: string): void {
+export function setText(scan: TextScan, text: string): void {
   scan.text = text;
   scan.folded = null;
   scan.length = -1;
   scan.isAscii = false;
 }
 
-export function foldedText(scan: Scan): string {
+export function foldedText(scan: TextScan): string {
   return (scan.folded ??= scan.isAscii ? scan.text.toLowerCase() : fold(scan.text));
 }
 
 /** Writes the bytes unless they are written already. */
-export function encode(scan: Scan): void {
+export function encode(scan: TextScan): void {
   if (scan.length >= 0) return;
   const { text } = scan;
   if (text.length + MARGIN > scan.bytes.length) Object.assign(scan, allocate(2 * (text.length + MARGIN)));

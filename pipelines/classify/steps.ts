@@ -2,13 +2,13 @@
  * Work in steps, each of some tenths of a millisecond at most. The caller of the generator may run
  * other work between steps. Steps are bounded by numbers of items, never by time.
  */
-export type Steps<T> = Generator<void, T, void>;
+export type ClassifySteps<T> = Generator<void, T, void>;
 
 /** Number of items handled in one step if each costs little more than a comparison. */
 export const STEP_ITEMS = 512;
 
 /** Runs all steps at once. */
-export function finish<T>(steps: Steps<T>): T {
+export function finish<T>(steps: ClassifySteps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
@@ -16,7 +16,7 @@ export function finish<T>(steps: Steps<T>): T {
 }
 
 /** Calls `handle` for each of `count` indexes, `inStep` of them per step. */
-export function* forEachOf(count: number, handle: (index: number) => void, inStep = STEP_ITEMS): Steps<void> {
+export function* forEachOf(count: number, handle: (index: number) => void, inStep = STEP_ITEMS): ClassifySteps<void> {
   for (let index = 0; index < count;) {
     const end = Math.min(index + inStep, count);
     for (; index < end; index++) handle(index);
@@ -25,12 +25,12 @@ export function* forEachOf(count: number, handle: (index: number) => void, inSte
 }
 
 /** Ends the step if the operation before it handled many items at once. */
-export function* endStepAfter(count: number): Steps<void> {
+export function* endStepAfter(count: number): ClassifySteps<void> {
   if (count > STEP_ITEMS) yield;
 }
 
 /** Groups items as `Map.groupBy` does. */
-export function* groupInSteps<K, T>(items: readonly T[], keyOf: (item: T) => K): Steps<Map<K, T[]>> {
+export function* groupInSteps<K, T>(items: readonly T[], keyOf: (item: T) => K): ClassifySteps<Map<K, T[]>> {
   const groups = new Map<K, T[]>();
   yield* forEachOf(items.length, (i) => {
     const item = items[i]!;
@@ -43,7 +43,7 @@ export function* groupInSteps<K, T>(items: readonly T[], keyOf: (item: T) => K):
 }
 
 /** Sorts as `toSorted` does, by sorting runs and merging them. */
-export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<readonly T[]> {
+export function* sortInSteps<T>(items: readonly T[], compare: (a: T, b: T) => number): ClassifySteps<readonly T[]> {
   const RUN = 128;
   if (items.length <= RUN) return items.toSorted(compare);
   let from: T[] = [];
@@ -70,7 +70,7 @@ function* merge<T>(runs: {
   readonly start: number;
   readonly length: number;
   readonly compare: (a: T, b: T) => number;
-}): Steps<void> {
+}): ClassifySteps<void> {
   const { from, to, start, length, compare } = runs;
   const middle = Math.min(start + length, from.length);
   const end = Math.min(middle + length, from.length);
@@ -85,7 +85,7 @@ function* merge<T>(runs: {
 type Numbers = Int32Array | Uint16Array;
 
 /** Copies the first `count` numbers. */
-export function* copyInSteps<T extends Numbers>(source: T, count: number): Steps<T> {
+export function* copyInSteps<T extends Numbers>(source: T, count: number): ClassifySteps<T> {
   const PIECE = 32_768;
   const copy = new (source.constructor as new (length: number) => T)(count);
   for (let at = 0; at < count; at += PIECE) {

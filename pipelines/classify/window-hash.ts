@@ -1,10 +1,10 @@
 import { isAscii } from "../../src/events/ascii.ts";
 import { NO_VALUE } from "./automaton.ts";
-import type { Pattern } from "./automaton.ts";
+import type { AutomatonPattern } from "./automaton.ts";
 import { createScan, encode, foldedText, setText } from "./scan.ts";
-import type { Scan } from "./scan.ts";
+import type { TextScan } from "./scan.ts";
 import { endStepAfter, forEachOf } from "./steps.ts";
-import type { Steps } from "./steps.ts";
+import type { ClassifySteps } from "./steps.ts";
 import { addMark, createMarks, findMarked, HALF, hashAt, MAX_WINDOW, upper } from "./window-marks.ts";
 
 /**
@@ -21,7 +21,7 @@ import { addMark, createMarks, findMarked, HALF, hashAt, MAX_WINDOW, upper } fro
  */
 export type WindowHash = {
   /** Has the parameters and result of `Automaton.search`. */
-  search(text: Scan, bound: number, ids: number[] | null): number;
+  search(text: TextScan, bound: number, ids: number[] | null): number;
 };
 
 /** Odd multiplier for hashing four bytes, from the golden ratio (Knuth). */
@@ -66,9 +66,9 @@ function windowsFor(patterns: number, least: number): Window[] {
  * a rare enough window. If too few are left to search for, `pass` is null and `rest` holds all
  * patterns.
  */
-export function* compileWindowHash(patterns: readonly Pattern[]): Steps<{
+export function* compileWindowHash(patterns: readonly AutomatonPattern[]): ClassifySteps<{
   readonly pass: WindowHash | null;
-  readonly rest: readonly Pattern[];
+  readonly rest: readonly AutomatonPattern[];
 }> {
   const fits = patterns.filter(isFit);
   yield* endStepAfter(patterns.length);
@@ -86,12 +86,12 @@ export function* compileWindowHash(patterns: readonly Pattern[]): Steps<{
   return { pass: yield* createPass(taken, window), rest };
 }
 
-function isFit({ text }: Pattern): boolean {
+function isFit({ text }: AutomatonPattern): boolean {
   return text.length >= HALF && text.length <= MAX_UNITS;
 }
 
 /** A pattern with the hash of one of its windows and the window's offset in the pattern. */
-type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly start: number };
+type Anchored = { readonly pattern: AutomatonPattern; readonly hash: number; readonly start: number };
 
 /**
  * `excluded` are the patterns whose anchor window too many patterns share, or that repeat it too
@@ -100,7 +100,7 @@ type Anchored = { readonly pattern: Pattern; readonly hash: number; readonly sta
 type Anchors = {
   readonly window: Window;
   readonly taken: readonly Anchored[];
-  readonly excluded: ReadonlySet<Pattern>;
+  readonly excluded: ReadonlySet<AutomatonPattern>;
 };
 
 /**
@@ -110,7 +110,7 @@ type Anchors = {
 const COUNTERS = 64;
 const MAX_COUNTERS = 2 ** 18;
 
-function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
+function* anchor(patterns: readonly AutomatonPattern[], window: Window): ClassifySteps<Anchors> {
   const counts = new Uint32Array(Math.min(2 ** Math.ceil(Math.log2(COUNTERS * patterns.length)), MAX_COUNTERS));
   let handled = 0;
   /** Adds the units of `text` to this step's count and returns whether the step is full. */
@@ -124,7 +124,7 @@ function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
     if (isFull(text, 1)) yield;
     for (const hash of hashesOf(text, window)) counts[counterOf(hash, counts)]! += 1;
   }
-  const excluded = new Set<Pattern>();
+  const excluded = new Set<AutomatonPattern>();
   const all: Anchored[] = [];
   for (const pattern of patterns) {
     if (isFull(pattern.text, 3)) yield;
@@ -152,7 +152,7 @@ function* anchor(patterns: readonly Pattern[], window: Window): Steps<Anchors> {
  * Counts anchors by hash. Uses typed arrays, since a Map blocks for about a millisecond when it
  * grows.
  */
-function* countHashes(anchors: readonly Anchored[]): Steps<(hash: number) => number> {
+function* countHashes(anchors: readonly Anchored[]): ClassifySteps<(hash: number) => number> {
   const hashes = new Int32Array(2 ** Math.ceil(Math.log2(2 * anchors.length + 2)));
   const times = new Int32Array(hashes.length);
   const slotOf = (hash: number): number => {
@@ -238,7 +238,7 @@ function hashesOf(text: string, { length }: Window): Int32Array {
 const ROOM = 3;
 
 /** @param anchors in order of their patterns, `step` of them for each pattern */
-function* createPass(anchors: readonly Anchored[], { length, step }: Window): Steps<WindowHash> {
+function* createPass(anchors: readonly Anchored[], { length, step }: Window): ClassifySteps<WindowHash> {
   const patterns = anchors.filter((_, i) => i % step === 0).map(({ pattern }) => pattern);
   const second = length - HALF;
   const marked = createMarks(patterns.length);
@@ -270,7 +270,7 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   let pass = 0;
 
   /** Tests the patterns that have the window at `place`. */
-  function matchAt(text: Scan, place: number, bound: number, ids: number[] | null): number {
+  function matchAt(text: TextScan, place: number, bound: number, ids: number[] | null): number {
     const mixed = Math.imul(hashAt(text.view, place, second), MIX);
     let found = bound;
     for (let slot = upper(mixed, slots); slots[slot] !== 0; slot = next(slot, slots)) {
@@ -294,7 +294,7 @@ function* createPass(anchors: readonly Anchored[], { length, step }: Window): St
   }
 
   /** Returns whether the pattern of an entry occurs at `start` of a text. */
-  function isPatternAt(entry: number, text: Scan, start: number): boolean {
+  function isPatternAt(entry: number, text: TextScan, start: number): boolean {
     if (!text.isAscii)
       return foldedText(text).startsWith(patterns[entries.getInt32(entry + NUMBER, true)]!.text, start);
     const size = entries.getUint16(entry + LENGTH, true);
@@ -339,11 +339,11 @@ const MAX_UNITS = 2 ** 16 - 1;
  * entry is at 0.
  */
 function* layOut(
-  patterns: readonly Pattern[],
+  patterns: readonly AutomatonPattern[],
   step: number,
-): Steps<{ entries: DataView; places: readonly number[]; bytesAt: number }> {
+): ClassifySteps<{ entries: DataView; places: readonly number[]; bytesAt: number }> {
   const bytesAt = STARTS + 2 * step;
-  const sizeOf = ({ text }: Pattern): number => UNIT * Math.ceil((bytesAt + text.length) / UNIT);
+  const sizeOf = ({ text }: AutomatonPattern): number => UNIT * Math.ceil((bytesAt + text.length) / UNIT);
   let size = UNIT;
   yield* forEachOf(patterns.length, (i) => void (size += sizeOf(patterns[i]!)));
   const bytes = Buffer.alloc(size);

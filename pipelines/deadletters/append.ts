@@ -3,7 +3,7 @@ import { chunk } from "../chunk.ts";
 import { retryForever } from "../retry.ts";
 import type { RetryPolicy } from "../retry.ts";
 import { encodeLetters } from "./codec.ts";
-import type { Failure, StageName } from "./codec.ts";
+import type { RecordFailure, StageName } from "./codec.ts";
 
 /** Bounds of one append. */
 const APPEND_MAX_RECORDS = 1_000;
@@ -16,7 +16,7 @@ const APPEND_MAX_BYTES = 1024 * 1024;
  */
 export async function deadLetter(
   bus: Bus,
-  failures: readonly Failure[],
+  failures: readonly RecordFailure[],
   stage: StageName,
   retryPolicy: RetryPolicy,
 ): Promise<void> {

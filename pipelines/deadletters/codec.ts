@@ -42,7 +42,7 @@ type Origin = {
 };
 
 /** A line of a record that failed (0: the whole record), and why. */
-export type Failure = { readonly record: BusRecord; readonly line: number; readonly reason: string };
+export type RecordFailure = { readonly record: BusRecord; readonly line: number; readonly reason: string };
 
 const VERSION = 1;
 /** Maximum length of a reason. A reason may quote an engine's message about a large document. */
@@ -51,7 +51,7 @@ const REASON_MAX_CHARACTERS = 1_000;
 const PART_MAX_BYTES = 256 * 1024;
 
 /** Encodes failures as records: one each, or several if the content is large. */
-export function encodeLetters(failures: readonly Failure[], stage: StageName, time: number): NewRecord[] {
+export function encodeLetters(failures: readonly RecordFailure[], stage: StageName, time: number): NewRecord[] {
   const starts = new Map<BusRecord, readonly number[]>();
   return failures.flatMap(({ record, line, reason }) => {
     const lineStarts = starts.get(record) ?? findLines(record.value);

@@ -4,9 +4,9 @@ import type { OpenLines } from "../../src/events/lines.ts";
 import { RecordReader } from "../../src/events/record.ts";
 import type { RecordLine } from "../../src/events/record.ts";
 import { DELETION_BYTES, eventSize_bytes, visitSize_bytes } from "../chunk.ts";
-import type { Failure } from "../deadletters/codec.ts";
+import type { RecordFailure } from "../deadletters/codec.ts";
 import { TURN_ITEMS } from "../stage.ts";
-import type { DeletionItem, Item, VisitItem } from "../stage.ts";
+import type { DeletionItem, StageItem, VisitItem } from "../stage.ts";
 import type { Scheduler } from "../../src/scheduling/scheduler.ts";
 
 /**
@@ -17,10 +17,10 @@ const CHUNK_LINES = 256;
 
 /** A part of a write batch, which is the part of a batch that is written together. */
 export type Chunk = {
-  readonly items: readonly Item[];
+  readonly items: readonly StageItem[];
   readonly visits: readonly VisitItem[];
   readonly deletions: readonly DeletionItem[];
-  readonly malformed: readonly Failure[];
+  readonly malformed: readonly RecordFailure[];
   /** What ends with the chunk. A batch always has a last chunk, even if that is empty. */
   readonly ends: "nothing" | "write batch" | "batch";
 };
@@ -82,7 +82,7 @@ export async function* intoChunks(
   yield end("batch");
 }
 
-type OpenChunk = { items: Item[]; visits: VisitItem[]; deletions: DeletionItem[]; malformed: Failure[] };
+type OpenChunk = { items: StageItem[]; visits: VisitItem[]; deletions: DeletionItem[]; malformed: RecordFailure[] };
 
 function emptyChunk(): OpenChunk {
   return { items: [], visits: [], deletions: [], malformed: [] };

@@ -1,5 +1,5 @@
 import type { Store } from "../../src/store/store.ts";
-import type { Failure } from "../deadletters/codec.ts";
+import type { RecordFailure } from "../deadletters/codec.ts";
 import { writeWithRetry } from "../retry.ts";
 import type { RetryPolicy } from "../retry.ts";
 import type { DeletionItem } from "../stage.ts";
@@ -11,7 +11,7 @@ import type { DeletionItem } from "../stage.ts";
 export async function carryOutDeletions(
   items: readonly DeletionItem[],
   { store, retryPolicy }: { readonly store: Pick<Store, "writeDeletions" | "ping">; readonly retryPolicy: RetryPolicy },
-): Promise<readonly Failure[]> {
+): Promise<readonly RecordFailure[]> {
   if (items.length === 0) return [];
   const rejected = await writeWithRetry<DeletionItem>(
     {

@@ -1,8 +1,8 @@
 import type { BusRecord } from "../../src/bus/bus.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Failure } from "../deadletters/codec.ts";
+import type { RecordFailure } from "../deadletters/codec.ts";
 import { writeWithRetry } from "../retry.ts";
-import type { Item, PendingWrite, Refused, Writer } from "../stage.ts";
+import type { StageItem, PendingWrite, Refused, Writer } from "../stage.ts";
 
 type EventStore = Pick<Store, "prepareEvents" | "writeEvents" | "ping">;
 
@@ -20,7 +20,7 @@ function beginIndex(store: EventStore): PendingWrite {
   const origins = new Origins();
 
   /** Adds events. @returns how many were added, and the error if not all of them were */
-  async function add(items: readonly Item[]): Promise<{ readonly added: number; readonly error: Error | null }> {
+  async function add(items: readonly StageItem[]): Promise<{ readonly added: number; readonly error: Error | null }> {
     let error: Error | null = null;
     await prepared.add(items.map(({ event }) => event)).catch((thrown: Error) => (error = thrown));
     const added = prepared.length - origins.length;
@@ -30,7 +30,7 @@ function beginIndex(store: EventStore): PendingWrite {
 
   return {
     async take(items) {
-      const refused: Failure[] = [];
+      const refused: RecordFailure[] = [];
       for (let left = items; left.length > 0;) {
         const all = await add(left);
         left = left.slice(all.added);
@@ -93,14 +93,14 @@ class Origins {
     return this.#length;
   }
 
-  add({ record, line }: Pick<Item, "record" | "line">): void {
+  add({ record, line }: Pick<StageItem, "record" | "line">): void {
     const last = this.#runs.at(-1);
     const continues = last?.record === record && line === lineAt(last, this.#length);
     if (!continues) this.#runs.push({ record, line, place: this.#length });
     this.#length += 1;
   }
 
-  at(place: number): Pick<Item, "record" | "line"> {
+  at(place: number): Pick<StageItem, "record" | "line"> {
     const run = this.#runs.findLast((run) => run.place <= place)!;
     return { record: run.record, line: lineAt(run, place) };
   }

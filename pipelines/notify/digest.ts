@@ -1,6 +1,6 @@
 import type { LogKey, UserId } from "../../src/events/event.ts";
 import { acceptedAt, type EventId } from "../../src/events/id.ts";
-import type { Line, Notice } from "./notice.ts";
+import type { NoticeLine, Notice } from "./notice.ts";
 
 /**
  * Pending and sent mail for one user and class: a small durable document, and the pure functions
@@ -40,7 +40,7 @@ export type Collected = {
   /** When the first event was collected. */
   readonly since_ms: number;
   /** The first few events. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly NoticeLine[];
 };
 
 type Sending = {
@@ -145,7 +145,7 @@ export function fail(digest: Digest, lines: number): Digest {
 }
 
 /** Records that the mail may have gone out. It is not sent again, and the next mail says so. */
-export function doubt(digest: Digest, now_ms: number): Digest {
+export function markUncertain(digest: Digest, now_ms: number): Digest {
   const { sending, pending } = digest;
   if (sending === null) return digest;
   const doubtful = pending.doubtful + sending.gathered.count + sending.gathered.doubtful;

@@ -10,12 +10,12 @@ import type { OpenChannel } from "./channels/open-channel.ts";
 import { retryForever, type RetryPolicy } from "../retry.ts";
 import { giveBack, nextDay, take, type Allowance } from "./allowance.ts";
 import { describeDigest, describeLimit } from "./mail-text.ts";
-import { begin, doubt, drop, fail, readyAt, succeed, type Digest, type Timing } from "./digest.ts";
+import { begin, markUncertain, drop, fail, readyAt, succeed, type Digest, type Timing } from "./digest.ts";
 import { NO_OUTAGE, prolong, type Outage } from "./outage.ts";
-import type { DigestId, State } from "./state.ts";
+import type { DigestId, NotifierState } from "./state.ts";
 
 export type DispatcherOptions = {
-  readonly state: State;
+  readonly state: NotifierState;
   readonly catalog: Pick<Catalog, "subscribers" | "accountById">;
   readonly channel: OpenChannel;
   readonly log: Logger;
@@ -179,7 +179,7 @@ export class Dispatcher {
   async #abandon(id: DigestId, token: string): Promise<number | null> {
     const { state, timing, log, channel } = this.#options;
     const after = await state.changeDigest(id, (digest) =>
-      digest.sending?.token === token ? doubt(digest, this.#options.now()) : digest,
+      digest.sending?.token === token ? markUncertain(digest, this.#options.now()) : digest,
     );
     log.warn({ digest: id }, `a process ended while sending a ${channel.noun.one}; it counts as sent`);
     return readyAt(after, timing);
@@ -238,7 +238,7 @@ export class Dispatcher {
       case "unavailable":
         return fail(digest, this.#options.timing.lines);
       case "unknown":
-        return doubt(digest, this.#options.now());
+        return markUncertain(digest, this.#options.now());
       default:
         return outcome satisfies never;
     }

@@ -1,10 +1,10 @@
 import type { Allowance } from "./allowance.ts";
 import type { Noun } from "./channels/channel.ts";
 import type { Digest, Collected } from "./digest.ts";
-import type { Line } from "./notice.ts";
+import type { NoticeLine } from "./notice.ts";
 
 /** Subject and text. Producers' texts are one line each, without control characters. */
-export type Words = { readonly subject: string; readonly text: string };
+export type MailText = { readonly subject: string; readonly text: string };
 
 const SUBJECT_TEXT_MAX_CHARACTERS = 80;
 
@@ -13,7 +13,7 @@ export function describeDigest(
   { log, class: classKey }: Digest,
   { count, doubtful, lines }: Collected,
   { one }: Noun,
-): Words {
+): MailText {
   const first = lines[0] === undefined ? "" : oneLine(lines[0].text, SUBJECT_TEXT_MAX_CHARACTERS);
   const subject = count === 1 ? `[${log}] ${classKey}: ${first}` : `[${log}] ${classKey}: ${count} events: ${first}`;
   const paragraphs = [
@@ -30,7 +30,7 @@ export function describeDigest(
 }
 
 /** Composes the last message of a day. */
-export function describeLimit({ day }: Allowance, most: number, { one, more }: Noun): Words {
+export function describeLimit({ day }: Allowance, most: number, { one, more }: Noun): MailText {
   return {
     subject: `No more ${more} about events on ${day}`,
     text:
@@ -41,7 +41,7 @@ export function describeLimit({ day }: Allowance, most: number, { one, more }: N
   };
 }
 
-function describeLine({ created, text, source, value }: Line): string {
+function describeLine({ created, text, source, value }: NoticeLine): string {
   const time = new Date(created).toISOString().replace("T", " ").replace("Z", " UTC");
   const from = source === "" ? "" : `  ${oneLine(source)}:`;
   const number = value === null ? "" : `  (value ${value})`;

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Batch } from "../../src/bus/bus.ts";
 import { addNotices, readyAt, type Digest, type Timing } from "./digest.ts";
 import { decodeNotice, isStale, type Notice } from "./notice.ts";
-import { digestId, type DigestId, type State } from "./state.ts";
+import { digestId, type DigestId, type NotifierState } from "./state.ts";
 
 /** Number of digests written concurrently. */
 const MAX_CONCURRENT_WRITES = 8;
@@ -22,7 +22,7 @@ export type NoticeCollector = {
 };
 
 export function createNoticeCollector(parts: {
-  readonly state: State;
+  readonly state: NotifierState;
   readonly timing: Timing;
   readonly log: Logger;
   readonly closing: AbortSignal;

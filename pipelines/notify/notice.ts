@@ -12,7 +12,7 @@ import { acceptedAt, parseEventId, type EventId } from "../../src/events/id.ts";
  *
  * It may occur twice, as events do; `origin` identifies duplicates.
  */
-export type Notice = Line & {
+export type Notice = NoticeLine & {
   readonly log: LogKey;
   readonly id: EventId;
   readonly class: string;
@@ -21,7 +21,7 @@ export type Notice = Line & {
 };
 
 /** Fields of an event that a mail shows. */
-export type Line = Pick<AcceptedEvent, "created" | "text" | "source" | "value">;
+export type NoticeLine = Pick<AcceptedEvent, "created" | "text" | "source" | "value">;
 
 /** A place on the `events` topic. Places of one partition rise in the order of delivery. */
 export type Origin = { readonly partition: number; readonly offset: number; readonly line: number };

@@ -2,7 +2,7 @@ import type { Bus, NewRecord } from "../../src/bus/bus.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { chunk } from "../chunk.ts";
 import { retryForever } from "../retry.ts";
-import type { Item, Writer } from "../stage.ts";
+import type { StageItem, Writer } from "../stage.ts";
 import { encodeNotice, isStale } from "./notice.ts";
 
 /** Bounds of one append. */
@@ -46,9 +46,9 @@ export function createNotify({
   };
 }
 
-type Notice = Pick<Item, "record" | "line"> & { readonly notice: NewRecord };
+type Notice = Pick<StageItem, "record" | "line"> & { readonly notice: NewRecord };
 
-function noticeOf({ event, record, line }: Item, catalog: Pick<Catalog, "subscribers">, now_ms: number): Notice[] {
+function noticeOf({ event, record, line }: StageItem, catalog: Pick<Catalog, "subscribers">, now_ms: number): Notice[] {
   if (event.class === null || isStale(event.id, now_ms)) return [];
   const users = catalog.subscribers(event.log, event.class, "notify");
   if (users.length === 0) return [];

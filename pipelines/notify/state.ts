@@ -23,7 +23,7 @@ type Written = { readonly kind: "done" | "conflict" };
 export type DigestKey = Pick<Digest, "user" | "log" | "class">;
 export type DigestId = string & { readonly brand: "DigestId" };
 
-export type State = {
+export type NotifierState = {
   /** Reads a digest. @throws LoggiaError `store_unavailable`, as all methods do */
   digest(id: DigestId): Promise<Digest | null>;
   /** Returns the digests of one partition of `alerts`. */
@@ -44,7 +44,7 @@ export function digestId({ user, log, class: classKey }: DigestKey): DigestId {
 }
 
 /** @param kind of the channel, whose documents these are */
-export function createState(documents: StateDocuments, kind: string): State {
+export function createState(documents: StateDocuments, kind: string): NotifierState {
   // Documents of mail have no prefix: those that exist stay valid.
   const prefix = kind === "mail" ? "" : `${kind}:`;
 

@@ -1,7 +1,7 @@
 import { wellFormed } from "../../src/events/text.ts";
 import type { Visit } from "../../src/events/visit.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Failure } from "../deadletters/codec.ts";
+import type { RecordFailure } from "../deadletters/codec.ts";
 import { writeWithRetry } from "../retry.ts";
 import type { RetryPolicy } from "../retry.ts";
 import type { VisitItem } from "../stage.ts";
@@ -14,7 +14,7 @@ import type { VisitItem } from "../stage.ts";
 export async function track(
   items: readonly VisitItem[],
   { store, retryPolicy }: { readonly store: Pick<Store, "writeVisits" | "ping">; readonly retryPolicy: RetryPolicy },
-): Promise<readonly Failure[]> {
+): Promise<readonly RecordFailure[]> {
   if (items.length === 0) return [];
   const rejected = await writeWithRetry<VisitItem>(
     {

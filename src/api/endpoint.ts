@@ -27,12 +27,12 @@ export type Endpoint = {
   /** Schema of a line of `application/x-ndjson`. */
   readonly lines?: z.ZodType;
   /** Successful responses, by status. */
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly answers: Readonly<Record<number, EndpointAnswer>>;
   /** Possible errors besides those of every call, of its credentials and of its access. */
   readonly errors?: readonly ErrorCode[];
 };
 
-export type Answer = {
+export type EndpointAnswer = {
   readonly what: string;
   /** A named schema; absent: the response has no body. */
   readonly schema?: z.ZodType;

@@ -3,7 +3,7 @@ import type { Reply } from "../http/route.ts";
 import { planFilters } from "../query/filters.ts";
 import type { Condition, ListPlan, RecordSource } from "../query/plan.ts";
 import type { ApiCall, Context } from "./context.ts";
-import type { Answer } from "./endpoint.ts";
+import type { EndpointAnswer } from "./endpoint.ts";
 import { showsAttributes } from "./event-view.ts";
 import { classHints, withHints } from "./hints.ts";
 import { EVENT_BYTES } from "./response-sizes.ts";
@@ -12,7 +12,7 @@ import { readTotal } from "./total.ts";
 import { writeEvents } from "./written-events.ts";
 
 /** The response of a list, as it is documented. */
-export const PAGE_ANSWER: Answer = {
+export const PAGE_ANSWER: EndpointAnswer = {
   what: "A page of events",
   schema: EventList,
   headers: ["X-Total-Count", "X-Total-At-Least", "Link", "X-Loggia-Hint"],

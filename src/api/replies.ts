@@ -1,12 +1,12 @@
 import { jsonPayload } from "../http/formats.ts";
 import type { Reply } from "../http/route.ts";
-import type { Answer } from "./endpoint.ts";
+import type { EndpointAnswer } from "./endpoint.ts";
 
 /** The response to a removal. */
 export const NO_CONTENT: Reply = Object.freeze({ status: 204, body: null });
 
 /** The response to a removal, as it is documented. */
-export const REMOVED_ANSWER: Answer = { what: "Removed" };
+export const REMOVED_ANSWER: EndpointAnswer = { what: "Removed" };
 
 /** Returns a record in JSON. */
 export function ok(record: unknown): Reply {

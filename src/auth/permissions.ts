@@ -1,7 +1,7 @@
 import { LoggiaError } from "../errors.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 import { foldEmail } from "./credential-checks.ts";
-import type { Account, KeyGrant, Role, Session } from "./principals.ts";
+import type { Account, KeyGrant, LogRole, Session } from "./principals.ts";
 
 /**
  * The caller of a request. This module alone decides who may do what. Functions named `require…`
@@ -22,11 +22,11 @@ export type Rights<Log> = {
   log(key: LogKey): Log | null;
   /** Logs shared with an account. */
   logsOf(user: UserId): readonly Log[];
-  roleOf(user: UserId, log: LogKey): Role | null;
+  roleOf(user: UserId, log: LogKey): LogRole | null;
 };
 
 /** An account with a share of a log, and its role. */
-export type Member<Log> = { readonly account: Account; readonly log: Log; readonly role: Role };
+export type Member<Log> = { readonly account: Account; readonly log: Log; readonly role: LogRole };
 
 /**
  * Returns the caller of an API key. @param grant result of a look-up by its secret. @throws

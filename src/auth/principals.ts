@@ -9,7 +9,7 @@ export type Account = {
 };
 
 /** What an account may do with a log that is shared with it. */
-export type Role = "admin" | "user";
+export type LogRole = "admin" | "user";
 
 /** What an API key may do with its log. */
 export type Scope = "read-write" | "read-only" | "write-only";

@@ -1,6 +1,6 @@
 import type { Authenticate } from "../auth/passwords/authenticator.ts";
 import type { Requester } from "../auth/passwords/fair-queue.ts";
-import type { Account, KeyGrant, Role, Scope } from "../auth/principals.ts";
+import type { Account, KeyGrant, LogRole, Scope } from "../auth/principals.ts";
 import type { SessionTickets } from "../auth/sessions/session-tickets.ts";
 import type { Sessions } from "../auth/sessions/sessions.ts";
 import type { StartTicket } from "../auth/sessions/start-ticket.ts";
@@ -47,7 +47,7 @@ export type Catalog = AsyncDisposable &
     logs(): readonly Log[];
     /** Logs shared with an account, sorted by key. Service admins get no additional logs. */
     logsOf(user: UserId): readonly Log[];
-    roleOf(user: UserId, log: LogKey): Role | null;
+    roleOf(user: UserId, log: LogKey): LogRole | null;
     /**
      * Returns the account that created a log; null if there is no such log. It remains the owner
      * after its share or the account is removed. An in-memory look-up. Limits per user apply to the
@@ -76,7 +76,7 @@ export type Catalog = AsyncDisposable &
      * @throws LoggiaError `account_not_found`, `log_not_found`; `conflict` if the log would lose its
      * last admin, or has 1,000 shares
      */
-    share(log: LogKey, email: string, role: Role): Promise<void>;
+    share(log: LogKey, email: string, role: LogRole): Promise<void>;
     /** @throws LoggiaError `share_not_found`, `conflict` if the log would lose its last admin */
     unshare(log: LogKey, email: string): Promise<void>;
 
@@ -201,7 +201,7 @@ export type Log = {
   readonly retentionDays: number | null;
   /** Origins whose pages may post from a browser, in the form browsers send; `*`: any. */
   readonly origins: readonly string[];
-  readonly shares: readonly { readonly user: UserId; readonly role: Role }[];
+  readonly shares: readonly { readonly user: UserId; readonly role: LogRole }[];
   readonly apiKeys: readonly ApiKey[];
 };
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
-import type { Cursor, Documents } from "./documents/documents.ts";
+import type { DocumentCursor, Documents } from "./documents/documents.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Scheduler } from "../scheduling/scheduler.ts";
 
@@ -37,7 +37,7 @@ export async function createFollower(options: {
   scheduler: Scheduler;
 }): Promise<Follower> {
   const { documents, snapshot, log, poll_ms, scheduler } = options;
-  let cursor: Cursor | null = null;
+  let cursor: DocumentCursor | null = null;
   let read_ms = performance.now();
   let failing = false;
   let running: Promise<void> | null = null;

@@ -19,14 +19,14 @@ export const TEMPLATE_FIELDS = [
 export type TemplateField = (typeof TEMPLATE_FIELDS)[number];
 
 /** A parsed template. */
-export type Template = Readonly<Partial<Record<TemplateField, Pattern>>> & {
-  readonly tags: readonly Pattern[];
+export type HookTemplate = Readonly<Partial<Record<TemplateField, TemplatePattern>>> & {
+  readonly tags: readonly TemplatePattern[];
   /** The list whose items become events; null: the body is one event. */
   readonly each: Path | null;
 };
 
 /** Literal text and placeholders. A placeholder takes the first of its paths that has a value. */
-export type Pattern = readonly (string | readonly Path[])[];
+export type TemplatePattern = readonly (string | readonly Path[])[];
 
 /** Location of a value: in the item, in the whole body, or in the request headers. */
 export type Path = { readonly from: "item" | "body" | "header"; readonly steps: readonly string[] };
@@ -46,9 +46,9 @@ const STEP = /^(?:"(?<quoted>[^"]{1,200})"|(?<bare>[^\s."|{}]{1,200}))/;
  * headers of the request.
  * @throws LoggiaError `bad_parameter`, which names the field and the position
  */
-export function parseTemplate(source: TemplateSource): Template {
+export function parseTemplate(source: TemplateSource): HookTemplate {
   const parser = new PatternParser();
-  const fields: Partial<Record<TemplateField, Pattern>> = {};
+  const fields: Partial<Record<TemplateField, TemplatePattern>> = {};
   for (const [name, value] of Object.entries(source)) {
     if (!KNOWN.has(name)) {
       throw bad(`template.${shorten(name)}`, `is unknown; a template has ${[...KNOWN].join(", ")}`);
@@ -68,7 +68,7 @@ export function parseTemplate(source: TemplateSource): Template {
 }
 
 /** Reads the tags: a list of texts, or one text with spaces between tags. */
-function readTags(parser: PatternParser, tags: unknown): readonly Pattern[] {
+function readTags(parser: PatternParser, tags: unknown): readonly TemplatePattern[] {
   const field = "template.tags";
   if (typeof tags === "string") checkLength(field, tags);
   const listed = typeof tags === "string" ? splitTags(tags) : tags;
@@ -105,7 +105,7 @@ class PatternParser {
   #paths = 0;
   #characters = 0;
 
-  parse(field: string, text: unknown): Pattern {
+  parse(field: string, text: unknown): TemplatePattern {
     if (typeof text !== "string") throw bad(field, "must be text");
     checkLength(field, text);
     this.#characters += text.length;

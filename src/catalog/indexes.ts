@@ -1,7 +1,7 @@
 import type { OwnedSession, StoredSession } from "../auth/sessions/session-store.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 import { fold } from "../events/text.ts";
-import type { Account, KeyGrant, Role } from "../auth/principals.ts";
+import type { Account, KeyGrant, LogRole } from "../auth/principals.ts";
 import type { ApiKey, ClassFilter, Log } from "./catalog.ts";
 import { documentId } from "./model.ts";
 import type {
@@ -43,7 +43,7 @@ export function createAccountIndex() {
 export function createLogIndex(exists: (user: UserId) => boolean) {
   const entities = new Map<LogKey, LogEntity>();
   const grants = new Map<string, KeyGrant>();
-  const roles = new Map<UserId, Map<LogKey, Role>>();
+  const roles = new Map<UserId, Map<LogKey, LogRole>>();
   const owned = new Map<UserId, Map<LogKey, LogEntity>>();
   // Views are created on first use, so loading ten thousand logs creates none.
   const views = new Map<LogKey, Log>();
@@ -105,7 +105,7 @@ export function createLogIndex(exists: (user: UserId) => boolean) {
       viewsOfUser.set(user, views);
       return views;
     },
-    roleOf: (user: UserId, log: LogKey): Role | null => (exists(user) ? (roles.get(user)?.get(log) ?? null) : null),
+    roleOf: (user: UserId, log: LogKey): LogRole | null => (exists(user) ? (roles.get(user)?.get(log) ?? null) : null),
     entity: (log: LogKey): LogEntity | null => entities.get(log) ?? null,
     ownedBy: (owner: UserId): Iterable<LogEntity> => owned.get(owner)?.values() ?? [],
     namesOrigin: (origin: string): boolean => origins.has(origin),

@@ -1,6 +1,6 @@
 import type { LogKey, UserId } from "../events/event.ts";
 import { foldEmail } from "../auth/credential-checks.ts";
-import type { Role, Scope } from "../auth/principals.ts";
+import type { LogRole, Scope } from "../auth/principals.ts";
 import type { StoredSession, StoredStartTicket } from "../auth/sessions/session-store.ts";
 import type { AccountLimits, ClassFilter, ClassOptions, Hook, SavedQuery } from "./catalog.ts";
 
@@ -43,7 +43,7 @@ export type LogEntity = {
   readonly apiKeys: readonly ApiKeyEntity[];
 };
 
-export type ShareEntity = { readonly user: UserId; readonly role: Role };
+export type ShareEntity = { readonly user: UserId; readonly role: LogRole };
 
 /** `hash`: SHA-256 of the secret, in hex. */
 export type ApiKeyEntity = {
@@ -116,7 +116,7 @@ export type StartTicketEntity = { readonly kind: "start-ticket" } & StoredStartT
 export type QuotaEntity = {
   readonly kind: "quota";
   readonly owner: UserId;
-  readonly reserved: readonly Reservation[];
+  readonly reserved: readonly QuotaReservation[];
   /** In milliseconds since the Unix epoch, ascending. */
   readonly attempts: readonly number[];
 };
@@ -128,7 +128,7 @@ export type Addition = { readonly kind: keyof AccountLimits; readonly id: string
  * A reserved place for a pending addition. It expires at `until`, in milliseconds since the Unix
  * epoch.
  */
-export type Reservation = Addition & { readonly until: number };
+export type QuotaReservation = Addition & { readonly until: number };
 
 /**
  * Exists while a first start is running or after it was interrupted, see `first-start.ts`. `by` is

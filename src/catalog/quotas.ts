@@ -2,7 +2,7 @@ import { errorStatus, LoggiaError } from "../errors.ts";
 import type { LogKey, UserId } from "../events/event.ts";
 import type { AccountLimits } from "./catalog.ts";
 import { documentId } from "./model.ts";
-import type { Addition, Entity, QuotaEntity, Reservation } from "./model.ts";
+import type { Addition, Entity, QuotaEntity, QuotaReservation } from "./model.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Writer } from "./writer.ts";
 
@@ -92,7 +92,7 @@ export function createQuotas(parts: {
     if (withoutFuture(quota, now()) !== quota) await write(owner, (current) => current);
   };
 
-  const pending = (reserved: readonly Reservation[], now_ms: number): Reservation[] =>
+  const pending = (reserved: readonly QuotaReservation[], now_ms: number): QuotaReservation[] =>
     reserved.filter((one) => one.until > now_ms && !snapshot.has(one));
 
   const reserve = (owner: UserId, additions: readonly Addition[]): Promise<void> =>
@@ -111,7 +111,8 @@ export function createQuotas(parts: {
     });
 
   const release = (owner: UserId, additions: readonly Addition[]): Promise<void> => {
-    const isOurs = (one: Reservation): boolean => additions.some(({ kind, id }) => kind === one.kind && id === one.id);
+    const isOurs = (one: QuotaReservation): boolean =>
+      additions.some(({ kind, id }) => kind === one.kind && id === one.id);
     return write(owner, (current) => ({ ...current, reserved: current.reserved.filter((one) => !isOurs(one)) }));
   };
 

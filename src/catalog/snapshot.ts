@@ -1,6 +1,6 @@
 import type { OwnedSession, StoredSession } from "../auth/sessions/session-store.ts";
 import type { LogKey, UserId } from "../events/event.ts";
-import type { Account, KeyGrant, Role } from "../auth/principals.ts";
+import type { Account, KeyGrant, LogRole } from "../auth/principals.ts";
 import type { AccountLimits, ClassFilter, ClassOptions, Log } from "./catalog.ts";
 import type { Document, Version } from "./documents/documents.ts";
 import {
@@ -46,7 +46,7 @@ export type Snapshot = {
   log(key: LogKey): Log | null;
   logs(): readonly Log[];
   logsOf(user: UserId): readonly Log[];
-  roleOf(user: UserId, log: LogKey): Role | null;
+  roleOf(user: UserId, log: LogKey): LogRole | null;
   namesOrigin(origin: string): boolean;
   ownerOf(log: LogKey): UserId | null;
   /** Totals over the logs that an account owns. */

@@ -11,7 +11,7 @@ type Signature = readonly (readonly [least: number, greatest: number])[];
 const exactly = (...bytes: readonly number[]): Signature => bytes.map((byte) => [byte, byte]);
 
 /** Leading bytes of files that are not read as they are, whatever the file name. */
-const SIGNATURES: readonly { readonly format: Format; readonly signature: Signature }[] = [
+const SIGNATURES: readonly { readonly format: ArchiveFormat; readonly signature: Signature }[] = [
   { format: "gzip", signature: exactly(0x1f, 0x8b, 0x08) },
   { format: "zstd", signature: exactly(0x28, 0xb5, 0x2f, 0xfd) },
   // A skippable frame, which some programs write first.
@@ -27,7 +27,7 @@ const SIGNATURES: readonly { readonly format: Format; readonly signature: Signat
 ];
 const LONGEST = Math.max(...SIGNATURES.map(({ signature }) => signature.length));
 
-export type Format = "gzip" | "zstd" | "xz" | "bzip2" | "zip" | "UTF-32";
+export type ArchiveFormat = "gzip" | "zstd" | "xz" | "bzip2" | "zip" | "UTF-32";
 
 const UTF_32 = "it is UTF-32, which is not supported; convert it: iconv -f UTF-32 -t UTF-8";
 const NAMED_AS_ARCHIVE = /\.(?:gz|tgz|zst|zstd)$/i;
@@ -75,7 +75,7 @@ export async function refuseArchive(path: string): Promise<void> {
 }
 
 /** Returns the format of a file by content, or by name; null if its bytes are lines. */
-export async function formatOfFile(file: FileHandle, name = ""): Promise<Format | null> {
+export async function formatOfFile(file: FileHandle, name = ""): Promise<ArchiveFormat | null> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(LONGEST), 0, LONGEST, 0);
   const format = formatOf(buffer.subarray(0, bytesRead));
   if (format !== null && format !== "unclear") return format;
@@ -83,7 +83,7 @@ export async function formatOfFile(file: FileHandle, name = ""): Promise<Format 
 }
 
 /** Reads only as much as needed to detect the format, so that interactive input is not delayed. */
-async function readHead(source: AsyncIterator<Buffer>): Promise<{ head: Buffer; format: Format | null }> {
+async function readHead(source: AsyncIterator<Buffer>): Promise<{ head: Buffer; format: ArchiveFormat | null }> {
   let head = Buffer.alloc(0);
   for (;;) {
     const format = head.length === 0 ? "unclear" : formatOf(head);
@@ -94,7 +94,7 @@ async function readHead(source: AsyncIterator<Buffer>): Promise<{ head: Buffer; 
   }
 }
 
-function formatOf(head: Buffer): Format | null | "unclear" {
+function formatOf(head: Buffer): ArchiveFormat | null | "unclear" {
   const possible = SIGNATURES.filter(({ signature }) =>
     signature.every(([least, greatest], i) => i >= head.length || (head[i]! >= least && head[i]! <= greatest)),
   );

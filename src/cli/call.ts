@@ -1,5 +1,5 @@
 import { parseBase } from "./addresses.ts";
-import { CommandError, createSender, answerMessage, type Reply } from "./request.ts";
+import { CommandError, createSender, answerMessage, type ReceivedReply } from "./request.ts";
 import { printable, printableLines } from "./terminal.ts";
 
 export type ServiceOptions = {
@@ -48,7 +48,7 @@ export function authorizationHeader({ as }: Pick<ServiceOptions, "as">): { reado
   return { Authorization: `Basic ${Buffer.from(as).toString("base64")}` };
 }
 
-function read(reply: Reply, method: string, path: string): unknown {
+function read(reply: ReceivedReply, method: string, path: string): unknown {
   if (reply.status >= 400 || reply.status < 200) {
     throw new CommandError(
       `${method} ${path} was refused with ${reply.status}: ${printableLines(answerMessage(reply.body))}`,

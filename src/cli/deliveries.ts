@@ -1,6 +1,6 @@
 import { type GivenUp, readBatchItems, postBatch, type Posting } from "./post-batch.ts";
 import { CommandError } from "./request.ts";
-import type { Item } from "./ship/item.ts";
+import type { ShippedLine } from "./ship/item.ts";
 import type { PendingBatch, ShipState } from "./ship/state.ts";
 
 type DeliveriesOptions = {
@@ -23,7 +23,7 @@ export class Deliveries {
     this.#options = options;
   }
 
-  add(items: readonly Item[], store: () => PendingBatch): Promise<void> {
+  add(items: readonly ShippedLine[], store: () => PendingBatch): Promise<void> {
     const post = this.#deliver(items, store).finally(() => this.#running.delete(post));
     this.#running.add(post);
     return post;
@@ -60,7 +60,7 @@ export class Deliveries {
     if (this.#faults[0] !== undefined) throw this.#faults[0];
   }
 
-  async #deliver(items: readonly Item[], store: () => PendingBatch): Promise<void> {
+  async #deliver(items: readonly ShippedLine[], store: () => PendingBatch): Promise<void> {
     const { state, posting, stop } = this.#options;
     try {
       const batch = store();

@@ -7,7 +7,7 @@ import type { CommandOutput } from "./manage.ts";
 import { CommandError } from "./request.ts";
 import { printable, table } from "./terminal.ts";
 import { untilEnded } from "./wait.ts";
-import type { Job } from "./wait.ts";
+import type { WaitedJob } from "./wait.ts";
 
 type DeadLetterSummary = {
   readonly id: string;
@@ -78,14 +78,14 @@ export async function acceptHold(options: ServiceOptions, name: string): Promise
 }
 
 type Built = Record<"rebuilt" | "compared" | "copied" | "markers", number> & { readonly stage: string };
-type Replay = Job &
+type Replay = WaitedJob &
   Record<"records" | "events" | "visits" | "expired" | "refused", number> & {
     readonly started: string;
     readonly ended: string | null;
     readonly oldest: string | null;
     readonly rebuild: Built | null;
   };
-type Backup = Job & { readonly to: string; readonly files: readonly { name: string; size_bytes: number }[] };
+type Backup = WaitedJob & { readonly to: string; readonly files: readonly { name: string; size_bytes: number }[] };
 
 export async function replay(
   options: ServiceOptions & { readonly into?: string },
@@ -140,7 +140,7 @@ export async function backup(
 }
 
 /** Starts a job of the service and shows its progress until it ends. */
-async function waitFor<T extends Job>(
+async function waitFor<T extends WaitedJob>(
   options: ServiceOptions,
   path: string,
   json: object,

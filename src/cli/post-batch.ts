@@ -6,8 +6,8 @@ import { DECOMPRESSION_MAX_RATIO } from "../http/body.ts";
 import { judgeAnswer } from "../pino/answer.mjs";
 import type { Outage } from "./outage.ts";
 import type { ShipCounts } from "./progress.ts";
-import { CommandError, type Reply, REPLY_TIMEOUT_MS, type Sender } from "./request.ts";
-import type { Item } from "./ship/item.ts";
+import { CommandError, type ReceivedReply, REPLY_TIMEOUT_MS, type RequestSender } from "./request.ts";
+import type { ShippedLine } from "./ship/item.ts";
 import type { PendingBatch } from "./ship/state.ts";
 
 /** Smallest body that is compressed. Smaller ones fit a few packets anyway. */
@@ -21,7 +21,7 @@ const zip = promisify(gzip);
 const unzip = promisify(gunzip);
 
 export type Posting = {
-  readonly sender: Sender;
+  readonly sender: RequestSender;
   readonly url: URL;
   readonly options: { readonly key: string; readonly patience_s: number };
   readonly counts: ShipCounts;
@@ -34,7 +34,7 @@ export type Posting = {
 };
 
 /** Lines of a batch that Loggia neither stored nor refused. `waited_s`: time since the first attempt. */
-export type GivenUp = { readonly unsent: readonly Item[]; readonly why: string; readonly waited_s: number };
+export type GivenUp = { readonly unsent: readonly ShippedLine[]; readonly why: string; readonly waited_s: number };
 
 /**
  * Posts a batch, and retries it up to `patience_s`, until Loggia stores or refuses it. A batch that
@@ -43,7 +43,7 @@ export type GivenUp = { readonly unsent: readonly Item[]; readonly why: string; 
  * @throws CommandError if the service rejects the key or does not know the address
  */
 export async function postBatch(
-  batch: readonly Item[],
+  batch: readonly ShippedLine[],
   pending: PendingBatch,
   posting: Posting,
 ): Promise<GivenUp | null> {
@@ -74,7 +74,11 @@ export async function postBatch(
  * Posts the halves of a batch. Their keys follow from the batch's, so that a run that repeats the
  * batch repeats the same halves.
  */
-async function postHalves(batch: readonly Item[], { key }: PendingBatch, posting: Posting): Promise<GivenUp | null> {
+async function postHalves(
+  batch: readonly ShippedLine[],
+  { key }: PendingBatch,
+  posting: Posting,
+): Promise<GivenUp | null> {
   const middle = Math.ceil(batch.length / 2);
   for (const [n, half] of [batch.slice(0, middle), batch.slice(middle)].entries()) {
     const givenUp = await postBatch(half, { key: `${key}.${n}`, ...(await encodeBatchBody(half)) }, posting);
@@ -116,7 +120,7 @@ async function outcomeOf(
 type Message = { readonly method: "POST"; readonly headers: Record<string, string>; readonly body: Buffer };
 
 /** Encodes a batch as a request body, compressed if that makes it smaller. */
-export async function encodeBatchBody(batch: readonly Item[]): Promise<{ body: Buffer; isZipped: boolean }> {
+export async function encodeBatchBody(batch: readonly ShippedLine[]): Promise<{ body: Buffer; isZipped: boolean }> {
   const plain = Buffer.from(batch.map(({ json }) => json).join("\n"));
   const zipped = plain.length < ZIP_BYTES ? plain : await zip(plain, { level: 1 });
   // The service rejects higher compression ratios.
@@ -125,7 +129,7 @@ export async function encodeBatchBody(batch: readonly Item[]): Promise<{ body: B
 }
 
 /** Decodes the lines of a stored body, as they were sent. */
-export async function readBatchItems({ body, isZipped }: PendingBatch): Promise<Item[]> {
+export async function readBatchItems({ body, isZipped }: PendingBatch): Promise<ShippedLine[]> {
   const plain = isZipped ? await unzip(body) : body;
   return plain
     .toString("utf8")
@@ -162,11 +166,11 @@ type Temporary = {
 };
 
 async function attempt(
-  sender: Sender,
+  sender: RequestSender,
   url: URL,
   message: Message & { readonly timeout_ms: number; readonly reply_ms: number },
 ): Promise<Final | Temporary> {
-  let reply: Reply;
+  let reply: ReceivedReply;
   try {
     reply = await sender.send(url, message);
   } catch (error) {

@@ -3,9 +3,9 @@ import { at, readMoment } from "./manage.ts";
 import type { CommandOutput } from "./manage.ts";
 import { printable } from "./terminal.ts";
 import { untilEnded } from "./wait.ts";
-import type { Job } from "./wait.ts";
+import type { WaitedJob } from "./wait.ts";
 
-type Reclassification = Job & {
+type Reclassification = WaitedJob & {
   readonly from: string | null;
   readonly total: number | null;
   readonly done: number;

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type ClientRequest, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 
-export type Reply = {
+export type ReceivedReply = {
   readonly status: number;
   readonly body: string;
   readonly retryAfter_ms: number | null;
@@ -15,7 +15,7 @@ export type Reply = {
  * `timeout_ms`: longest time without traffic on the connection. `reply_ms`: longest time from the end
  * of the request to the end of the response, which another server may send for ever.
  */
-export type Request = {
+export type OutgoingRequest = {
   readonly method: string;
   readonly headers?: Record<string, string>;
   readonly body?: string | Buffer;
@@ -23,9 +23,9 @@ export type Request = {
   readonly reply_ms?: number;
 };
 
-export type Sender = {
+export type RequestSender = {
   /** Sends a request over a kept-alive connection. Rejects without a complete response. */
-  send(url: URL, message: Request): Promise<Reply>;
+  send(url: URL, message: OutgoingRequest): Promise<ReceivedReply>;
   close(): void;
 };
 
@@ -34,12 +34,12 @@ export const REPLY_TIMEOUT_MS = 30_000;
 const REPLY_MAX_LENGTH = 64 * 1024 * 1024;
 
 /** @param connections most concurrent requests */
-export function createSender(connections: number): Sender {
+export function createSender(connections: number): RequestSender {
   const http = new HttpAgent({ keepAlive: true, maxSockets: connections });
   const https = new HttpsAgent({ keepAlive: true, maxSockets: connections });
   return {
     send(url, { method, headers = {}, body = "", timeout_ms = REPLY_TIMEOUT_MS, reply_ms }) {
-      const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+      const { promise, resolve, reject } = Promise.withResolvers<ReceivedReply>();
       const secure = url.protocol === "https:";
       const options = {
         method,

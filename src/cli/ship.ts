@@ -10,9 +10,9 @@ import { createSender } from "./request.ts";
 import { eventWriter, lineReader } from "./ship/events.ts";
 import type { EventOptions, LineReader, ReadLine } from "./ship/events.ts";
 import { FormatHint } from "./ship/format-hint.ts";
-import { timeReadingOf } from "./ship/times.ts";
-import { type Piece, readPieces, type SourceOptions } from "./ship/pieces.ts";
-import { type Position, ShipState, stateFolder } from "./ship/state.ts";
+import { readTimeOptions } from "./ship/times.ts";
+import { type ShipPiece, readPieces, type SourceOptions } from "./ship/pieces.ts";
+import { type ShipPosition, ShipState, stateFolder } from "./ship/state.ts";
 import { printable } from "./terminal.ts";
 
 export type ShipOptions = EventOptions &
@@ -61,7 +61,7 @@ export async function ship(
   const url = new URL(
     `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/events`,
   );
-  const reading = timeReadingOf(options);
+  const reading = readTimeOptions(options);
   const reader = lineReader(options, reading);
   using state = ShipState.open(folderOf(files, options, url), url.href);
   const counts: ShipCounts = { posted: 0, failed: 0, kept: 0, retried: 0, unread: 0, isUnmatched: false };
@@ -150,16 +150,16 @@ function folderOf(files: readonly string[], options: ShipOptions, url: URL): str
   );
 }
 
-function sizeOf({ items }: Piece): number {
+function sizeOf({ items }: ShipPiece): number {
   return items.reduce((sum, { json }) => sum + Buffer.byteLength(json) + 1, 0);
 }
 
-function countOf({ items }: Piece): number {
+function countOf({ items }: ShipPiece): number {
   return items.length;
 }
 
 /** Returns the last position of each source. */
-function latestOf(positions: readonly Position[]): Position[] {
+function latestOf(positions: readonly ShipPosition[]): ShipPosition[] {
   return [...new Map(positions.map((position) => [position.id, position])).values()];
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { parseBase } from "./addresses.ts";
 import { authorizationHeader, type ServiceOptions } from "./call.ts";
-import { readMessages, type Message } from "./event-stream.ts";
+import { readMessages, type StreamMessage } from "./event-stream.ts";
 import { readMoment } from "./manage.ts";
 import { painter } from "./paint.ts";
 import { readClassColors, show } from "./queries.ts";
@@ -74,7 +74,7 @@ async function lineOf(options: TailOptions): Promise<(record: Fields) => string>
   };
 }
 
-async function* read(options: TailOptions, last: string | null, signal: AbortSignal): AsyncGenerator<Message> {
+async function* read(options: TailOptions, last: string | null, signal: AbortSignal): AsyncGenerator<StreamMessage> {
   const base = parseBase("LOGGIA_API", options.api);
   const url = new URL(
     `${base.origin}${base.pathname.replace(/\/$/, "")}/1/logs/${encodeURIComponent(options.log)}/tail`,

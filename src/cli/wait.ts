@@ -4,7 +4,7 @@ import { CommandError } from "./request.ts";
 import { printable } from "./terminal.ts";
 
 /** A job of the service, as returned by the API. */
-export type Job = { readonly state: string; readonly reason: string | null };
+export type WaitedJob = { readonly state: string; readonly reason: string | null };
 
 /** Exit code of shells for a command ended by Ctrl-C. */
 const INTERRUPTED = 130;
@@ -17,7 +17,7 @@ const REPORT_MS = 10_000;
  * Shows the progress of a job until it ends. Stopping the command leaves the job running.
  * @throws CommandError if the job failed
  */
-export async function untilEnded<T extends Job>(
+export async function untilEnded<T extends WaitedJob>(
   started: T,
   read: () => Promise<T>,
   show: (job: T) => string,
@@ -47,6 +47,6 @@ export async function untilEnded<T extends Job>(
   return job;
 }
 
-function isUnderWay({ state }: Job): boolean {
+function isUnderWay({ state }: WaitedJob): boolean {
   return state === "running" || state === "waiting";
 }

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import { LoggiaError } from "../errors.ts";
-import type { Role } from "../settings/service.ts";
+import type { ServiceRole } from "../settings/service.ts";
 import { UNEXPECTED_ERROR } from "./appends.ts";
 import type { AppendWatch } from "./appends.ts";
 import { cached } from "./cached.ts";
@@ -19,14 +19,14 @@ export type Need = Dependency | "appends" | "deliveries" | "comparison";
  * Needs of each role. Posting checks keys in memory, and the bus absorbs an outage of the store. A
  * probe with more needs would take all posting processes out of service in exactly that outage.
  */
-const NEEDS: Readonly<Record<Role, readonly Need[]>> = {
+const NEEDS: Readonly<Record<ServiceRole, readonly Need[]>> = {
   post: ["bus", "appends"],
   pipeline: ["bus", "deliveries", "store", "comparison", "catalog"],
   api: ["bus", "store", "comparison", "catalog"],
 };
 
 /** Returns the needs of a listener that serves these roles. */
-export function needsOfRoles(roles: Iterable<Role>): readonly Need[] {
+export function needsOfRoles(roles: Iterable<ServiceRole>): readonly Need[] {
   return [...new Set(Array.from(roles, (role) => NEEDS[role]).flat())];
 }
 

@@ -5,7 +5,7 @@ import type { BusDisk } from "../bus/bus.ts";
 import { STATUS_OF_CODE } from "../errors.ts";
 import type { ErrorCode } from "../errors.ts";
 import { REFUSALS } from "../ratelimit/rate-limiter.ts";
-import type { Refusal } from "../ratelimit/rate-limiter.ts";
+import type { LimitReason } from "../ratelimit/rate-limiter.ts";
 import { EVICTION_REASONS } from "../http/limits/connections.ts";
 import type { EvictionReason } from "../http/limits/connections.ts";
 import type { Observer } from "../http/route.ts";
@@ -31,7 +31,7 @@ export type Metrics = {
   readonly posts: PostObserver;
   readonly engines: EngineObserver;
   readonly http: Observer;
-  readonly refused: (reason: Refusal) => void;
+  readonly refused: (reason: LimitReason) => void;
   readonly evicted: (reason: EvictionReason) => void;
   /** Returns the counts of a listener of another protocol. */
   readonly listener: (name: string) => ListenerTally;

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 
 import type { Bus } from "../bus/bus.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Role } from "../settings/service.ts";
+import type { ServiceRole } from "../settings/service.ts";
 import type { Store } from "../store/store.ts";
 import { watchAppends } from "./appends.ts";
 import { countOpen } from "./dead-letters.ts";
@@ -26,7 +26,7 @@ export type MonitoringOptions = {
   /** Consumer group of the pipeline, whose lag is reported. */
   readonly group: string;
   /** Roles of this process. The monitoring listener is ready when all of them can work. */
-  readonly roles: ReadonlySet<Role>;
+  readonly roles: ReadonlySet<ServiceRole>;
   /** Whether only the monitoring listener serves metrics. */
   readonly separateMetrics: boolean;
   readonly log: Logger;
@@ -41,7 +41,7 @@ export type Monitoring = AsyncDisposable & {
   /** The bus for posts, with its appends observed for readiness and metrics. */
   readonly appends: Pick<Bus, "append">;
   /** Returns the ops endpoints for the listener of one role. */
-  readonly opsEndpoints: (role: Role) => OpsEndpoints;
+  readonly opsEndpoints: (role: ServiceRole) => OpsEndpoints;
   /** Sets the readiness condition of the pipeline: why the bus delivers nothing, or null. */
   watchDeliveries(fault: () => string | null): void;
   /** Sets the readiness condition of the comparison: why it has not been made yet, or null. */

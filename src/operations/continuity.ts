@@ -15,7 +15,7 @@ import {
   type MarksFile,
   marksOfState,
   type PartitionState,
-  type State,
+  type EngineState,
 } from "./marks.ts";
 
 const TODO: Readonly<Record<EngineName, string>> = {
@@ -225,7 +225,7 @@ class Watch {
   }
 
   /** @param before marks to find changes since; null: there are none */
-  async #read(before: Marks | null): Promise<State> {
+  async #read(before: Marks | null): Promise<EngineState> {
     const { bus, store, catalog, marks, keepsOffsets, group } = this.#options;
     const reached: PartitionState[] = [];
     for (const { partition, first, end, next } of await bus.lag("events", group)) {
@@ -277,7 +277,7 @@ class Watch {
     return offsets === undefined ? null : { at, offsets: Object.fromEntries(offsets) };
   }
 
-  async #replaced({ moment }: Marks): Promise<State["replaced"]> {
+  async #replaced({ moment }: Marks): Promise<EngineState["replaced"]> {
     if (moment === null) return null;
     const offsets = (await this.#options.bus.offsetsAt?.("events", moment.at)) ?? [];
     for (const [partition, offset] of offsets) {

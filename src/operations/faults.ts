@@ -1,10 +1,10 @@
 import type { StorePart } from "../store/store.ts";
-import type { Marks, EngineName, State } from "./marks.ts";
+import type { Marks, EngineName, EngineState } from "./marks.ts";
 
 const SHOWN = 5;
 
 /** Returns the mismatches and their reasons, by engine. */
-export function engineFaults(state: State, before: Marks | null): Partial<Record<EngineName, string>> {
+export function engineFaults(state: EngineState, before: Marks | null): Partial<Record<EngineName, string>> {
   const faults: Partial<Record<EngineName, string>> = {};
   for (const { partition, first, end, acknowledged, covered } of state.partitions) {
     const ended = Math.max(before?.ends[partition] ?? 0, covered ?? 0, acknowledged);
@@ -54,7 +54,7 @@ export function engineFaults(state: State, before: Marks | null): Partial<Record
  * Returns the parts in another layout that are not in the marks. Those in the marks are in the
  * reason of a hold, or a person has accepted them.
  */
-export function newForeignParts({ parts }: Pick<State, "parts">, before: Marks | null): readonly StorePart[] {
+export function newForeignParts({ parts }: Pick<EngineState, "parts">, before: Marks | null): readonly StorePart[] {
   const known = new Set(before?.parts.filter(({ lacksLayout }) => lacksLayout).map(({ id }) => id));
   return parts.filter(({ id, lacksLayout }) => lacksLayout && !known.has(id));
 }
@@ -81,6 +81,6 @@ function placesOf(parts: readonly StorePart[]): string {
     .concat(more);
 }
 
-function isPosted({ partitions, keepsOffsets }: State): boolean {
+function isPosted({ partitions, keepsOffsets }: EngineState): boolean {
   return partitions.some(({ end }) => end > (keepsOffsets ? 1 : 0));
 }

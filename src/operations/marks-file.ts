@@ -1,7 +1,7 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { z } from "zod";
 
-import type { Cursor, Documents, Version } from "../catalog/documents/documents.ts";
+import type { DocumentCursor, Documents, Version } from "../catalog/documents/documents.ts";
 import type { StorePart } from "../store/store.ts";
 import type { Marks, MarksFile } from "./marks.ts";
 
@@ -28,7 +28,7 @@ const MARKS = z.object({
  * older file or none, only a comparison is skipped.
  */
 export function marksInFile(file: string, catalog: Pick<Documents, "changes">): MarksFile {
-  let cursor: Cursor | null = null;
+  let cursor: DocumentCursor | null = null;
   return {
     async read() {
       const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {

@@ -53,7 +53,7 @@ export type PartitionState = {
 };
 
 /** Current state of the engines. */
-export type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
+export type EngineState = Omit<Marks, "pending" | "mayLackAccounts"> & {
   /** Set if the first offset of a known moment has fallen: records from it on were replaced. */
   readonly replaced: { readonly partition: number; readonly offset: number } | null;
   readonly partitions: readonly PartitionState[];
@@ -68,7 +68,7 @@ export type State = Omit<Marks, "pending" | "mayLackAccounts"> & {
  * Returns the marks of a state, with members in the order of reading, so that equal marks serialize
  * equally.
  */
-export function marksOfState(state: State, before: Marks | null): Omit<Marks, "pending"> {
+export function marksOfState(state: EngineState, before: Marks | null): Omit<Marks, "pending"> {
   const { ends, catalog, catalogId, hasAccounts, hasEvents, parts, lost, moment } = state;
   const mayLackAccounts = !hasAccounts && before?.mayLackAccounts === true;
   return { ends, catalog, catalogId, hasAccounts, mayLackAccounts, hasEvents, parts, lost, moment };

@@ -1,4 +1,4 @@
-import type { Body, Cursor, Documents, Version } from "../catalog/documents/documents.ts";
+import type { Body, DocumentCursor, Documents, Version } from "../catalog/documents/documents.ts";
 import { LoggiaError } from "../errors.ts";
 import type { LogKey } from "../events/event.ts";
 import type { ClassifiedUpTo } from "../store/store.ts";
@@ -42,7 +42,7 @@ export type StoredReclassification = Reclassification & {
 /** Storage of orders for their executors: part of the document store beneath the catalog. */
 export type OrderDocuments = Pick<Documents, "read" | "replace" | "changes">;
 export type OrderVersion = Version;
-export type OrderCursor = Cursor;
+export type OrderCursor = DocumentCursor;
 
 /** Operations of the API on these orders. */
 export type Reclassifications = {

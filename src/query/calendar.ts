@@ -1,6 +1,6 @@
 import type { Period } from "./plan.ts";
 import { UTC, momentFromLocal, offsetAt, offsetPeriods } from "./zone.ts";
-import type { Stretch, Zone } from "./zone.ts";
+import type { OffsetPeriod, Zone } from "./zone.ts";
 
 /**
  * Days, hours and months on the clock of a zone. Moments are milliseconds since the Unix epoch. A
@@ -42,14 +42,14 @@ export function addMonths(moment: number, months: number, zone: Zone): number {
 
 /** @param month from 1 */
 export function daysInMonth(year: number, month: number): number {
-  return new Date(civil(year, month + 1, 1) - DAY_MS).getUTCDate();
+  return new Date(utcMidnight(year, month + 1, 1) - DAY_MS).getUTCDate();
 }
 
 /**
  * Returns midnight UTC of a day. Unlike `Date.UTC`, does not map the years 0 to 99 to the 20th
  * century. @param month from 1
  */
-export function civil(year: number, month: number, day: number): number {
+export function utcMidnight(year: number, month: number, day: number): number {
   return new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
@@ -88,7 +88,7 @@ export const REPEATED = 1;
  * local time of the group's start, plus {@link REPEATED} in a repeated stretch. Groups longer than
  * an hour are never repeated.
  */
-export function stretchesOfPeriod(by: Period, from_ms?: number, to_ms?: number): Stretch[] {
+export function offsetPeriodsFor(by: Period, from_ms?: number, to_ms?: number): OffsetPeriod[] {
   const stretches = offsetPeriods(by.zone, from_ms, to_ms);
   const length_ms = periodLength(by);
   if (length_ms !== null && length_ms <= HOUR_MS) return stretches;
@@ -98,7 +98,7 @@ export function stretchesOfPeriod(by: Period, from_ms?: number, to_ms?: number):
 /** Returns a function from a moment to the key of its group. */
 export function keyOfPeriod(by: Period): (moment: number) => number {
   const start = startOfPeriod(by);
-  const stretches = stretchesOfPeriod(by);
+  const stretches = offsetPeriodsFor(by);
   let current = stretches[0]!;
   return (moment) => {
     if (moment < current.from_ms || moment >= current.to_ms) {
@@ -117,7 +117,7 @@ export function startOfPeriod(by: Period): (local: number) => number {
 
 function startOfMonth(local: number): number {
   const date = new Date(local);
-  return civil(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+  return utcMidnight(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
 }
 
 /** Returns the local start of the group after the one that starts at `local`. */
@@ -130,7 +130,7 @@ function nextStart(by: Period, local: number): number {
 export function* keysOfPeriod(by: Period, from_ms: number, to_ms: number): Generator<number> {
   const startOf = startOfPeriod(by);
   let last = NaN;
-  for (const stretch of stretchesOfPeriod(by, from_ms, to_ms)) {
+  for (const stretch of offsetPeriodsFor(by, from_ms, to_ms)) {
     const { offset_ms, repeated } = stretch;
     const end = Math.min(to_ms, stretch.to_ms) + offset_ms;
     let start = startOf(Math.max(from_ms, stretch.from_ms) + offset_ms);
@@ -183,7 +183,7 @@ function repeatedOffset(zone: Zone, local: number): number {
   return repetitionOf(zone, local).offset_ms;
 }
 
-function repetitionOf(zone: Zone, local: number): Stretch {
+function repetitionOf(zone: Zone, local: number): OffsetPeriod {
   return offsetPeriods(zone).find(
     ({ from_ms, to_ms, offset_ms, repeated }) =>
       repeated && from_ms + offset_ms < local + HOUR_MS && to_ms + offset_ms > local,

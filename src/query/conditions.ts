@@ -5,14 +5,14 @@ import { readDate } from "./dates.ts";
 import { queryFault } from "./fault.ts";
 import { fieldsSentence, unknownField } from "./field-faults.ts";
 import { canonical } from "./fields.ts";
-import type { FieldInfo, Table } from "./fields.ts";
+import type { FieldInfo, FieldTable } from "./fields.ts";
 import { compareLevel, LEVEL_CHOICES, rankOfLevel } from "./levels.ts";
 import { planNear, planWithin } from "./places.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, ComparisonOp, Condition, SearchedField } from "./plan.ts";
 import { checkExpression, matchCondition } from "./regex/regex.ts";
 import type { ExpressionSizes } from "./regex/regex.ts";
-import type { CompareOp, Expression, Literal, Name, Occurs, Span, StringLiteral } from "./syntax.ts";
+import type { CompareOp, Expression, Literal, Name, Occurs, TextSpan, StringLiteral } from "./syntax.ts";
 import { dayEnd, firstMoment, readWhen, spanOfOccurs } from "./when.ts";
 import type { Moment } from "./when.ts";
 import type { Zone } from "./zone.ts";
@@ -20,7 +20,7 @@ import type { Zone } from "./zone.ts";
 /** What a condition is planned with. */
 export type Context<Field extends string> = {
   readonly text: string;
-  readonly table: Table<Field>;
+  readonly table: FieldTable<Field>;
   readonly now_ms: number;
   readonly zone: Zone;
   /** Total size of the query's expressions so far. */
@@ -312,6 +312,11 @@ function offsetInLiteral(literal: string, index: number): number {
   return offset;
 }
 
-function fault(context: { readonly text: string }, span: Span, what: string, hint: string | null = null): LoggiaError {
+function fault(
+  context: { readonly text: string },
+  span: TextSpan,
+  what: string,
+  hint: string | null = null,
+): LoggiaError {
   return queryFault(context.text, span, what, hint);
 }

@@ -1,4 +1,4 @@
-import { civil, daysInMonth } from "./calendar.ts";
+import { utcMidnight, daysInMonth } from "./calendar.ts";
 import { fixedZone, momentFromLocal } from "./zone.ts";
 import type { Zone } from "./zone.ts";
 
@@ -34,7 +34,7 @@ export function readDate(text: string, zone: Zone): WrittenDate {
   const offset_min = readOffset(groups["zone"]);
   if (Number.isNaN(offset_min)) return fault(`there is no offset ${groups["zone"]}`);
   const written = offset_min === null ? zone : fixedZone(offset_min);
-  const midnight = civil(year, month, day);
+  const midnight = utcMidnight(year, month, day);
   if (groups["hour"] === undefined) return { kind: "day", start: momentFromLocal(written, midnight) };
   const [hour, minute, second] = [Number(groups["hour"]), Number(groups["minute"]), Number(groups["second"] ?? 0)];
   if (hour > 23 || minute > 59 || second > 59) return fault("times go from 00:00:00 to 23:59:59");

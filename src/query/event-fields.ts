@@ -6,7 +6,7 @@ import { GROUP_FIELDS, SORT_FIELDS, canonical } from "./fields.ts";
 import { isAggregate } from "./grouped.ts";
 import { isAttribute } from "./plan.ts";
 import type { AttributeField, EventColumn, GroupField, SortField } from "./plan.ts";
-import type { Column, Name, Term } from "./syntax.ts";
+import type { ColumnTerm, Name, Term } from "./syntax.ts";
 
 /** Resolves names to fields of events. Faults are LoggiaErrors `bad_query`. */
 
@@ -59,7 +59,7 @@ const COLUMNS = [...FIELD_NAMES, "attributes"] as const;
 /**
  * Returns the columns of a list: fields in fixed order, attributes as written, `attributes` last.
  */
-export function eventColumns(text: string, columns: readonly Column[]): EventColumn[] {
+export function eventColumns(text: string, columns: readonly ColumnTerm[]): EventColumn[] {
   const chosen = columns.map(({ of, as }) => {
     const field = eventColumn(text, plainName(text, of));
     if (as === null) return field;

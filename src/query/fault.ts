@@ -1,11 +1,11 @@
 import { LoggiaError } from "../errors.ts";
-import type { Span } from "./syntax.ts";
+import type { TextSpan } from "./syntax.ts";
 
 /**
  * A fault in the text of a query, with its position. The message is built by {@link queryFault}.
  */
 export class QueryFault extends LoggiaError {
-  readonly span: Span;
+  readonly span: TextSpan;
   /** What is wrong: a sentence without its full stop. */
   readonly what: string;
   /** `what` and the hint, without position and source line. */
@@ -36,7 +36,7 @@ const SHOWN_LINE = 100;
  *
  * @param what a sentence without its full stop
  */
-export function queryFault(text: string, span: Span, what: string, hint: string | null = null): QueryFault {
+export function queryFault(text: string, span: TextSpan, what: string, hint: string | null = null): QueryFault {
   const { line, column, source } = locate(text, span.start);
   const reason = `${what}.${hint === null ? "" : ` ${hint}`}`;
   const message = `Line ${line}, column ${column}: ${reason}\n${pointAt(source, column)}`;

@@ -14,14 +14,14 @@ export type FieldInfo<Field extends string> =
   | { readonly type: "annotation" };
 
 /** The fields of a table by their names in LQL, in lower case. */
-export type Table<Field extends string> = {
+export type FieldTable<Field extends string> = {
   readonly name: "events" | "users";
   readonly fields: ReadonlyMap<string, FieldInfo<Field>>;
   /** Converts the name of an attribute to a field; null if the table has no attributes. */
   readonly attribute: ((name: AttributeField) => Field) | null;
 };
 
-export const EVENTS: Table<ConditionField> = {
+export const EVENTS: FieldTable<ConditionField> = {
   name: "events",
   fields: new Map(
     Object.entries(EVENT_SCHEMA).map(([name, { type }]) => {
@@ -32,7 +32,7 @@ export const EVENTS: Table<ConditionField> = {
   attribute: (name) => name,
 };
 
-export const USERS: Table<UserField> = {
+export const USERS: FieldTable<UserField> = {
   name: "users",
   fields: new Map<string, FieldInfo<UserField>>([
     ["user", { type: "text", field: "user" }],

@@ -1,6 +1,6 @@
 import { queryFault } from "./fault.ts";
 import type { QueryFault } from "./fault.ts";
-import type { Span } from "./syntax.ts";
+import type { TextSpan } from "./syntax.ts";
 
 /** Hints about words of other query languages, which name the equivalent in LQL. */
 
@@ -22,7 +22,7 @@ const FIELD_BEFORE = /(@(?:'[^']*'|[^\s'"(),@]+)|(?<![\p{L}\p{N}_])[\p{L}_][\p{L
 const BOUNDS_BEHIND = /^\s*('[^']*'|[\w.@-]+)\s+AND\s+('[^']*'|[\w.-]+)/i;
 
 /** @param span of the unexpected text */
-function foreignSyntaxHint(text: string, { start, end }: Span): string | null {
+function foreignSyntaxHint(text: string, { start, end }: TextSpan): string | null {
   const word = text.slice(start, end).toUpperCase();
   const [before, behind] = [text.slice(0, start), text.slice(end)];
   if (word === "=" && before.endsWith("=")) return "Equality is a single =.";

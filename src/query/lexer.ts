@@ -1,6 +1,6 @@
 import { LoggiaError } from "../errors.ts";
 import { queryFault } from "./fault.ts";
-import type { Span } from "./syntax.ts";
+import type { TextSpan } from "./syntax.ts";
 
 /**
  * Longest query, in characters. It bounds tokens, the list of an IN and the conditions of a plan.
@@ -21,7 +21,7 @@ export type Token = {
    * name; otherwise as written.
    */
   readonly value: string;
-  readonly span: Span;
+  readonly span: TextSpan;
   readonly fault: LoggiaError | null;
 };
 

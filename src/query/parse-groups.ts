@@ -7,7 +7,18 @@ import { acceptSymbol, acceptWord, expectSymbol, expectWord, isSymbol, isWord, l
 import { noteWords, take, unexpected } from "./token-cursor.ts";
 import type { Phrase, TokenCursor } from "./token-cursor.ts";
 import { PERIOD_UNITS } from "./syntax.ts";
-import type { Column, Compare, Fill, HavingTest, Key, Logic, Name, NumberLiteral, Sort, Term } from "./syntax.ts";
+import type {
+  ColumnTerm,
+  Compare,
+  Fill,
+  HavingTest,
+  KeyTerm,
+  Logic,
+  Name,
+  NumberLiteral,
+  Sort,
+  Term,
+} from "./syntax.ts";
 
 /** The aggregate functions, except percentiles. */
 export const FUNCTIONS: readonly string[] = [
@@ -32,7 +43,7 @@ const WHOLES = { SECONDS: "a minute", MINUTES: "an hour", HOURS: "a day" } as co
 const SINGLE_PERIODS = ["WEEK", "MONTH"] as const;
 
 /** `groupBy = ( "GROUPBY" | "GROUP" "BY" ) key [ "," key [ "," key ] ]` */
-export function readGroupBy(cursor: TokenCursor): Key[] {
+export function readGroupBy(cursor: TokenCursor): KeyTerm[] {
   if (!acceptWord(cursor, "GROUPBY")) {
     expectWord(cursor, "GROUP");
     expectWord(cursor, "BY");
@@ -49,7 +60,7 @@ export function readGroupBy(cursor: TokenCursor): Key[] {
 }
 
 /** `key = field | "DAY" | "HOUR" | "WEEK" | "MONTH" | period | bands` */
-function readKey(cursor: TokenCursor): Key {
+function readKey(cursor: TokenCursor): KeyTerm {
   const token = peek(cursor);
   if (!isSymbol(peek(cursor, 1), "(")) {
     return { kind: "name", name: readName(cursor, "DAY, HOUR or the field to group by") };
@@ -66,7 +77,7 @@ function readKey(cursor: TokenCursor): Key {
  * `period = ( "SECONDS" | "MINUTES" | "HOURS" | "DAYS" ) "(" n ")"`, where n divides the minute,
  * the hour or the day
  */
-function readPeriod(cursor: TokenCursor): Key {
+function readPeriod(cursor: TokenCursor): KeyTerm {
   const { text, span } = take(cursor);
   const unit = PERIOD_UNITS.find((name) => name === text.toUpperCase())!;
   expectSymbol(cursor, "(");
@@ -82,7 +93,7 @@ function readPeriod(cursor: TokenCursor): Key {
 }
 
 /** `bands = "BANDS" "(" number "," bound ( "," bound )* ")"`, where bounds are ascending numbers */
-function readBands(cursor: TokenCursor): Key {
+function readBands(cursor: TokenCursor): KeyTerm {
   const { span } = take(cursor);
   expectSymbol(cursor, "(");
   const of = readName(cursor, "value or an attribute such as @duration");
@@ -108,7 +119,7 @@ function readBound(cursor: TokenCursor, before: readonly NumberLiteral[]): Numbe
 }
 
 /** `columns = "COLUMNS" "(" column ( "," column )* ")"` */
-export function readColumns(cursor: TokenCursor): Column[] {
+export function readColumns(cursor: TokenCursor): ColumnTerm[] {
   expectWord(cursor, "COLUMNS");
   let count = 0;
   return readList(cursor, () => {
@@ -120,7 +131,7 @@ export function readColumns(cursor: TokenCursor): Column[] {
 }
 
 /** `column = ( field | aggregate ) [ "AS" name ]` */
-function readColumn(cursor: TokenCursor): Column {
+function readColumn(cursor: TokenCursor): ColumnTerm {
   const of = readTerm(cursor, "the name of a column");
   return { of, as: acceptWord(cursor, "AS") ? readAs(cursor) : null };
 }

@@ -18,7 +18,7 @@ import type {
 } from "./plan.ts";
 import type { GroupColumn, Rate } from "./planned-query.ts";
 import { MINUTE_MS } from "./calendar.ts";
-import type { Clauses, Column, HavingTest, Key, Logic, Name, Step, Term } from "./syntax.ts";
+import type { Clauses, ColumnTerm, HavingTest, KeyTerm, Logic, Name, Step, Term } from "./syntax.ts";
 import { dayEnd, firstMoment, readWhen } from "./when.ts";
 
 /** Most combinations of bands, each of which is a query to Elasticsearch. */
@@ -59,7 +59,7 @@ const RESERVED: ReadonlySet<string> = new Set(["key", "keys", "previous"]);
 type EventContext = Context<ConditionField>;
 
 /** @throws LoggiaError `bad_query` */
-export function planGroupings(context: EventContext, keys: readonly Key[]): Grouping[] {
+export function planGroupings(context: EventContext, keys: readonly KeyTerm[]): Grouping[] {
   const by = keys.map((key) => planGrouping(context, key));
   const written = by.map((grouping) => JSON.stringify(grouping));
   const repeated = written.findIndex((each, i) => written.indexOf(each) < i);
@@ -74,7 +74,7 @@ export function planGroupings(context: EventContext, keys: readonly Key[]): Grou
   return by;
 }
 
-function planGrouping({ text, zone }: EventContext, key: Key): Grouping {
+function planGrouping({ text, zone }: EventContext, key: KeyTerm): Grouping {
   switch (key.kind) {
     case "period":
       return { kind: "period", unit: PERIOD_FUNCTIONS[key.unit], count: key.count.value, zone };
@@ -101,7 +101,7 @@ function planGrouping({ text, zone }: EventContext, key: Key): Grouping {
   throw key satisfies never;
 }
 
-export function spanOfKey(key: Key): Name["span"] {
+export function spanOfKey(key: KeyTerm): Name["span"] {
   return key.kind === "name" ? key.name.span : key.span;
 }
 
@@ -265,7 +265,7 @@ function lengthOfStep({ unit, count }: Step): number | null {
 }
 
 /** Plans the columns of a grouped query, those of fixed name first. Indices are not final yet. */
-export function planColumns(text: string, terms: Terms, columns: readonly Column[] | null): GroupColumn[] {
+export function planColumns(text: string, terms: Terms, columns: readonly ColumnTerm[] | null): GroupColumn[] {
   if (columns === null) return AGGREGATE_FIELDS.map((name) => ({ name, shows: terms.indexOfColumn(usualTerm(name)) }));
   const shown = columns.map(({ of, as }) => ({
     name: as === null ? nameOf(of) : as.text,

@@ -4,10 +4,10 @@
  */
 
 /** A range of the text in UTF-16 offsets, the end exclusive. */
-export type Span = { readonly start: number; readonly end: number };
+export type TextSpan = { readonly start: number; readonly end: number };
 
 export type Query = {
-  readonly table: { readonly name: "events" | "users"; readonly span: Span };
+  readonly table: { readonly name: "events" | "users"; readonly span: TextSpan };
   /** The class after the dot of `events.class`. */
   readonly class: Name | null;
   readonly clauses: Clauses;
@@ -19,9 +19,9 @@ export type Clauses = {
   readonly take: Count | null;
   readonly skip: Count | null;
   readonly sort: Sort | null;
-  readonly groupBy: readonly Key[] | null;
+  readonly groupBy: readonly KeyTerm[] | null;
   readonly occurs: Occurs | null;
-  readonly columns: readonly Column[] | null;
+  readonly columns: readonly ColumnTerm[] | null;
   readonly having: Logic<HavingTest> | null;
   readonly compare: Compare | null;
   readonly fill: Fill | null;
@@ -31,24 +31,24 @@ export type Clauses = {
  * A name of a field, class, column or grouping, as written. An attribute is `@` and its name
  * without quotes.
  */
-export type Name = { readonly text: string; readonly span: Span };
+export type Name = { readonly text: string; readonly span: TextSpan };
 
 /** An integer within the limits of its clause. */
-export type Count = { readonly value: number; readonly span: Span };
+export type Count = { readonly value: number; readonly span: TextSpan };
 
 /**
  * A key of groups: a field or a period by name, a number of units of time, or bands of a number.
  */
-export type Key =
+export type KeyTerm =
   | { readonly kind: "name"; readonly name: Name }
-  | { readonly kind: "period"; readonly unit: PeriodUnit; readonly count: Count; readonly span: Span }
-  | { readonly kind: "bands"; readonly of: Name; readonly bounds: readonly NumberLiteral[]; readonly span: Span };
+  | { readonly kind: "period"; readonly unit: PeriodUnit; readonly count: Count; readonly span: TextSpan }
+  | { readonly kind: "bands"; readonly of: Name; readonly bounds: readonly NumberLiteral[]; readonly span: TextSpan };
 
 export const PERIOD_UNITS = ["SECONDS", "MINUTES", "HOURS", "DAYS"] as const;
 export type PeriodUnit = (typeof PERIOD_UNITS)[number];
 
 /** A column; `as` is its new name. */
-export type Column = { readonly of: Term; readonly as: Name | null };
+export type ColumnTerm = { readonly of: Term; readonly as: Name | null };
 
 /** A term of COLUMNS, SORT or HAVING: any name, or an aggregate with its argument. */
 export type Term =
@@ -64,9 +64,9 @@ export type HavingTest =
   | { readonly kind: "null"; readonly of: Term };
 
 /** The count of the step is positive. */
-export type Compare = { readonly step: Step; readonly span: Span };
+export type Compare = { readonly step: Step; readonly span: TextSpan };
 
-export type Fill = { readonly span: Span };
+export type Fill = { readonly span: TextSpan };
 
 /** `field` is null if the clause names none; `to` is null if it has a single moment. */
 export type Occurs = { readonly field: Name | null; readonly from: When; readonly to: When | null };
@@ -97,8 +97,8 @@ type Four<Item> = readonly [Item, Item, Item, Item];
 export type CompareOp = "=" | "!=" | "<" | "<=" | ">" | ">=";
 
 export type Literal = StringLiteral | NumberLiteral | When;
-export type StringLiteral = { readonly kind: "string"; readonly value: string; readonly span: Span };
-export type NumberLiteral = { readonly kind: "number"; readonly value: number; readonly span: Span };
+export type StringLiteral = { readonly kind: "string"; readonly value: string; readonly span: TextSpan };
+export type NumberLiteral = { readonly kind: "number"; readonly value: number; readonly span: TextSpan };
 
 /** A moment, or a whole day if it is TODAY or a date without time, and has no steps. */
 export type When = {
@@ -107,7 +107,7 @@ export type When = {
     { readonly kind: "today" } | { readonly kind: "now" } | { readonly kind: "date"; readonly text: string };
   /** Applied from left to right. */
   readonly steps: readonly Step[];
-  readonly span: Span;
+  readonly span: TextSpan;
 };
 
 export type Step = { readonly unit: Unit; readonly count: number };

@@ -21,7 +21,7 @@ export type ZoneChange = { readonly at_ms: number; readonly offset_ms: number };
  * after it was set back. `from_ms` is inclusive, `to_ms` exclusive; the first and last stretch are
  * unbounded.
  */
-export type Stretch = {
+export type OffsetPeriod = {
   readonly from_ms: number;
   readonly to_ms: number;
   readonly offset_ms: number;
@@ -129,9 +129,9 @@ export function momentFromLocal(zone: Zone, local: number): number {
 }
 
 /** Returns the stretches of a zone that overlap the range from `from_ms` to `to_ms`. */
-export function offsetPeriods(zone: Zone, from_ms = -Infinity, to_ms = Infinity): Stretch[] {
-  const stretches: Stretch[] = [];
-  const add = (stretch: Stretch): void => {
+export function offsetPeriods(zone: Zone, from_ms = -Infinity, to_ms = Infinity): OffsetPeriod[] {
+  const stretches: OffsetPeriod[] = [];
+  const add = (stretch: OffsetPeriod): void => {
     const { from_ms: start, to_ms: end } = stretch;
     if (start < end && start <= to_ms && end > from_ms) stretches.push(stretch);
   };

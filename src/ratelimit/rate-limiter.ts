@@ -41,13 +41,13 @@ export type RateLimiterOptions = {
   /** Proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies?: BlockList;
   /** Called for each refused request, with the reason. */
-  readonly refused?: (reason: Refusal) => void;
+  readonly refused?: (reason: LimitReason) => void;
   /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 };
 
 export const REFUSALS = ["address", "caller", "failures", "queries", "answers"] as const;
-export type Refusal = (typeof REFUSALS)[number];
+export type LimitReason = (typeof REFUSALS)[number];
 
 /**
  * Applies limits to requests: by address, by caller, and by the cost of queries and responses. The
@@ -114,7 +114,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
   const callers = bucketsOf(rates.caller, 2 * rates.caller);
   const { queries, answers, exports } = createBudgets(rates, refused);
 
-  function requireTokens(wait_s: number, reason: Refusal, message: string): void {
+  function requireTokens(wait_s: number, reason: LimitReason, message: string): void {
     if (wait_s === 0) return;
     refused(reason);
     throw new LoggiaError("too_many_requests", message, { retryAfter_s: Math.ceil(wait_s) });
@@ -149,7 +149,7 @@ export function createRateLimiter(options: RateLimiterOptions = {}): RateLimiter
 /** Creates the budgets of queries, and of the memory of responses and of exports. */
 function createBudgets(
   rates: Rates,
-  refused: (reason: Refusal) => void,
+  refused: (reason: LimitReason) => void,
 ): Readonly<Record<"queries" | "answers" | "exports", Budget>> {
   const answers_bytes = rates.answers_mb * MB;
   return {

@@ -25,7 +25,7 @@ import {
 } from "./values.ts";
 
 export const ROLES = ["post", "pipeline", "api"] as const;
-export type Role = (typeof ROLES)[number];
+export type ServiceRole = (typeof ROLES)[number];
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
@@ -92,7 +92,7 @@ function readHosts(name: string, value: string): readonly string[] {
   });
 }
 
-function readRoles(name: string, value: string): ReadonlySet<Role> {
+function readRoles(name: string, value: string): ReadonlySet<ServiceRole> {
   const readRole = oneWordOf(ROLES);
   return new Set(value.split(",").map((role) => readRole(name, role.trim())));
 }

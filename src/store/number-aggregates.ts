@@ -68,7 +68,7 @@ function percentileOf(percent: number): AggregateOfNumbers {
   };
 }
 
-export function numberAggregationOf(aggregate: NumberAggregate): NumberAggregation {
+export function numberAggregation(aggregate: NumberAggregate): NumberAggregation {
   return aggregate.kind === "percentile" ? percentileOf(aggregate.percent) : NUMBER_AGGREGATIONS[aggregate.kind];
 }
 
@@ -78,7 +78,7 @@ export function valueOfSums({ compute }: AggregateOfSums, sums: NumberSums): num
 }
 
 /** Returns what rounding takes from `a + b` (Neumaier): the smaller operand loses digits. */
-export function roundingErrorOf(a: number, b: number): number {
+export function roundingError(a: number, b: number): number {
   const sum = a + b;
   return Math.abs(a) >= Math.abs(b) ? a - sum + b : b - sum + a;
 }

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from "ava";
 import test from "ava";
 
-import type { Account, KeyGrant, Role, Scope } from "../../src/auth/principals.ts";
+import type { Account, KeyGrant, LogRole, Scope } from "../../src/auth/principals.ts";
 import type { Log } from "../../src/catalog/catalog.ts";
 import type { Caller } from "../../src/auth/permissions.ts";
 import {
@@ -126,7 +126,7 @@ function accountOf(digit: string, email: string): Account {
   return { id: digit.repeat(16) as UserId, email, admin: false };
 }
 
-function logOf(key: LogKey, roles: Record<string, Role>): Log {
+function logOf(key: LogKey, roles: Record<string, LogRole>): Log {
   const shares = Object.entries(roles).map(([user, role]) => ({ user: user as UserId, role }));
   return { key, display: key, plan: "development", retentionDays: null, origins: [], shares, apiKeys: [] };
 }

@@ -2,7 +2,7 @@ import test from "ava";
 
 import { createOutage } from "../../src/cli/outage.ts";
 import { encodeBatchBody, readBatchItems, postBatch } from "../../src/cli/post-batch.ts";
-import { CommandError, type Request, type Sender } from "../../src/cli/request.ts";
+import { CommandError, type OutgoingRequest, type RequestSender } from "../../src/cli/request.ts";
 import { type AnswerCase, errorBody, FINAL_ANSWERS, FOREIGN_ANSWERS, PASSING_ANSWERS } from "../support/answers.ts";
 
 const URL_OF_LOG = new URL("http://127.0.0.1:8081/1/logs/shop/events");
@@ -17,8 +17,8 @@ function stored({ texts }: Sent): AnswerCase {
 /** Posts a batch of these texts to a service that answers as `answerOf` says. */
 async function post(texts: readonly string[], answerOf: (sent: Sent, n: number) => AnswerCase, patience_s = 60) {
   const sent: Sent[] = [];
-  const sender: Sender = {
-    async send(_, { headers, body }: Request) {
+  const sender: RequestSender = {
+    async send(_, { headers, body }: OutgoingRequest) {
       const isZipped = headers?.["Content-Encoding"] === "gzip";
       const items = await readBatchItems({ key: "", body: body as Buffer, isZipped });
       const one = {

@@ -7,7 +7,7 @@ import { FormatHint } from "../../src/cli/ship/format-hint.ts";
 import { FORMAT_NAMES } from "../../src/cli/ship/formats.ts";
 import { frame, PLAIN_LINES } from "../../src/cli/ship/framing.ts";
 import { startOf } from "../../src/cli/ship/pieces.ts";
-import { timeReadingOf } from "../../src/cli/ship/times.ts";
+import { readTimeOptions } from "../../src/cli/ship/times.ts";
 import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { serviceOf } from "../support/service.ts";
 import { temporaryFolder } from "../support/temporary.ts";
@@ -18,7 +18,7 @@ type Event = Record<string, unknown>;
 /** Reads lines as `loggia ship --format` does on a machine in UTC. */
 function read(format: string, lines: string, more: Partial<EventOptions> = {}): Event[] {
   const options = { cut: DEFAULT_LIMITS.text, data: DEFAULT_LIMITS.data, format, tz: "UTC", ...more };
-  const reader = lineReader(options, timeReadingOf(options));
+  const reader = lineReader(options, readTimeOptions(options));
   const write = eventWriter(reader?.read ?? null, options, {
     onUntimed: (text) => {
       throw new Error(`no time in ${text}`);

@@ -1,6 +1,13 @@
 import type { ExecutionContext, TestFn } from "ava";
 
-import type { Body, Cursor, Document, Documents, Version, WriteResult } from "../../src/catalog/documents/documents.ts";
+import type {
+  Body,
+  DocumentCursor,
+  Document,
+  Documents,
+  Version,
+  WriteResult,
+} from "../../src/catalog/documents/documents.ts";
 import { MAX_ID_BYTES } from "../../src/catalog/documents/documents.ts";
 import { until } from "../support/until.ts";
 import type { DocumentsStorage } from "./documents-adapters.ts";
@@ -107,9 +114,9 @@ async function feed(t: ExecutionContext, storage: DocumentsStorage): Promise<voi
 async function feedUnderLoad(t: ExecutionContext, storage: DocumentsStorage): Promise<void> {
   const [reader, ...writers] = await Promise.all([storage.connect(), storage.connect(), storage.connect()]);
   const seen = new Set<string>();
-  let cursor: Cursor | null = null;
+  let cursor: DocumentCursor | null = null;
   const read = async (): Promise<void> => {
-    const answer: { documents: readonly Document[]; cursor: Cursor } = await reader.changes(cursor);
+    const answer: { documents: readonly Document[]; cursor: DocumentCursor } = await reader.changes(cursor);
     for (const { id } of answer.documents) seen.add(id);
     cursor = answer.cursor;
   };

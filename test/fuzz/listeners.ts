@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS } from "../../src/events/limits.ts";
 import { completeLine, decodeRecord, encodeRecord } from "../../src/events/record.ts";
 import { Frames } from "../../src/ingest/listeners/frames.ts";
 import { forwardEvents, readMessage } from "../../src/ingest/protocols/forward/decode.ts";
-import { NOT_YET, Scan } from "../../src/ingest/kit/msgpack-scan.ts";
+import { NOT_YET, MsgpackScan } from "../../src/ingest/kit/msgpack-scan.ts";
 import { Chunks } from "../../src/ingest/protocols/gelf/chunks.ts";
 import { inflatedMessage, readMessage as readGelfMessage } from "../../src/ingest/protocols/gelf/listen.ts";
 import { fittedLine } from "../../src/ingest/append/fitted-line.ts";
@@ -76,7 +76,7 @@ function* readForward(pieces: readonly Buffer[]): Generator<ProducerEvent> {
   let bytes: Buffer = Buffer.alloc(0);
   let start = 0;
   try {
-    let scan = new Scan(MOST_BYTES);
+    let scan = new MsgpackScan(MOST_BYTES);
     for (const piece of pieces) {
       bytes = Buffer.concat([bytes, piece]);
       for (let end = scan.end(bytes); end !== -1; end = scan.end(bytes)) {
@@ -86,7 +86,7 @@ function* readForward(pieces: readonly Buffer[]): Generator<ProducerEvent> {
           if (!("fault" in event)) yield event;
         }
         start = end;
-        scan = new Scan(MOST_BYTES, start);
+        scan = new MsgpackScan(MOST_BYTES, start);
         if (start === bytes.length) break;
       }
     }

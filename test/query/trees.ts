@@ -2,10 +2,10 @@ import * as fc from "fast-check";
 
 import type {
   Clauses,
-  Column,
+  ColumnTerm,
   Expression,
   HavingTest,
-  Key,
+  KeyTerm,
   Literal,
   Logic,
   Name,
@@ -152,9 +152,9 @@ const terms: fc.Arbitrary<Term> = fc.oneof(
     .map((step) => ({ kind: "rate" as const, function: call("RATE"), step, written: call("") })),
 );
 
-const columnsOfGroups: fc.Arbitrary<Column> = fc.record({ of: terms, as: fc.option(names) });
+const columnsOfGroups: fc.Arbitrary<ColumnTerm> = fc.record({ of: terms, as: fc.option(names) });
 
-const keys: fc.Arbitrary<Key> = fc.oneof(
+const keys: fc.Arbitrary<KeyTerm> = fc.oneof(
   fields.map((name) => ({ kind: "name" as const, name })),
   fc
     .constantFrom(["SECONDS", 20] as const, ["MINUTES", 15] as const, ["HOURS", 6] as const, ["DAYS", 10] as const)
@@ -277,7 +277,7 @@ function printName({ text }: Name, { quote }: PrintStyle): string {
   return isPlain ? text : `@${printString(text.slice(1), quote)}`;
 }
 
-function printColumn({ of, as }: Column, style: PrintStyle): string {
+function printColumn({ of, as }: ColumnTerm, style: PrintStyle): string {
   return printTerm(of, style) + (as === null ? "" : `${style.blank}AS ${as.text}`);
 }
 
@@ -295,7 +295,7 @@ function printTerm(term: Term, style: PrintStyle): string {
   throw term satisfies never;
 }
 
-function printKey(key: Key, style: PrintStyle): string {
+function printKey(key: KeyTerm, style: PrintStyle): string {
   if (key.kind === "name") return printName(key.name, style);
   if (key.kind === "period") return `${key.unit}(${key.count.value})`;
   return `BANDS(${printName(key.of, style)}, ${key.bounds.map(({ value }) => String(value)).join(style.blank + ",")})`;

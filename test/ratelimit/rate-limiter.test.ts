@@ -3,11 +3,11 @@ import test from "ava";
 
 import { errorStatus, LoggiaError } from "../../src/errors.ts";
 import { createRateLimiter, DEFAULT_RATES } from "../../src/ratelimit/rate-limiter.ts";
-import type { Refusal } from "../../src/ratelimit/rate-limiter.ts";
+import type { LimitReason } from "../../src/ratelimit/rate-limiter.ts";
 
 function gateAt() {
   let ms = 0;
-  const refusals: Refusal[] = [];
+  const refusals: LimitReason[] = [];
   const limiter = createRateLimiter({
     rates: { ...DEFAULT_RATES, address: 10, caller: 5 },
     refused: (reason) => refusals.push(reason),

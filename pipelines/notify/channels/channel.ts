@@ -16,7 +16,7 @@ export type Channel<Target> = {
    * Creates the sender, without connecting; null if the settings leave the channel out.
    * @throws StartError that names the variable and what is allowed
    */
-  configure(valueOf: (setting: SettingRow) => string): Sender<Target> | null;
+  configure(valueOf: (setting: SettingRow) => string): ChannelSender<Target> | null;
   /** Returns where messages to an account go. */
   targetOf(recipient: Recipient): Target;
   /** Returns what is wrong with a target, and what would be right; null if nothing is. */
@@ -35,18 +35,18 @@ export type Noun = {
 export type Recipient = Pick<Account, "email">;
 
 /** Sends messages as the settings of a channel say. */
-export type Sender<Target> = {
+export type ChannelSender<Target> = {
   /**
    * Sends a message to a target that {@link Channel.check} accepts. Takes at most `deadline_ms` and
    * never rejects: failures are outcomes too.
    */
-  send(message: Message, target: Target): Promise<SendOutcome>;
+  send(message: ChannelMessage, target: Target): Promise<SendOutcome>;
   readonly deadline_ms: number;
   /** Values that never appear in the log, such as passwords. */
   readonly secrets: readonly string[];
 };
 
-export type Message = {
+export type ChannelMessage = {
   /** One line; line breaks and other control characters in it become blanks. */
   readonly subject: string;
   readonly text: string;

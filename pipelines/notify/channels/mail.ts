@@ -7,7 +7,7 @@ import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { StartError } from "../../../src/errors.ts";
 import type { SettingRow } from "../../../src/settings/setting.ts";
 import { invalidSetting } from "../../../src/settings/values.ts";
-import type { Channel, Message, Sender, SendOutcome } from "./channel.ts";
+import type { Channel, ChannelMessage, ChannelSender, SendOutcome } from "./channel.ts";
 
 // prettier-ignore
 const SETTINGS = {
@@ -55,7 +55,7 @@ export const MAIL: Channel<MailTarget> = {
  * message. Credentials are never sent in clear text over a network: with any other host than this
  * machine they require TLS, from the first byte or by STARTTLS.
  */
-export function createMailSender(options: SmtpOptions): Sender<MailTarget> {
+export function createMailSender(options: SmtpOptions): ChannelSender<MailTarget> {
   const { deadline_ms = DEADLINE_MS, credentials } = options;
   return {
     deadline_ms,
@@ -104,7 +104,7 @@ function readMailServer(server: string): Omit<SmtpOptions, "from"> {
   }
 }
 
-type Mail = Message & MailTarget;
+type Mail = ChannelMessage & MailTarget;
 
 async function sendMail(mail: Mail, options: SmtpOptions, deadline_ms: number): Promise<SendOutcome> {
   const connection = new SMTPConnection(connectionOptions(options, deadline_ms));

@@ -1,13 +1,13 @@
-import type { Channel, Message, Recipient, Sender, SendOutcome } from "./channel.ts";
+import type { Channel, ChannelMessage, Recipient, ChannelSender, SendOutcome } from "./channel.ts";
 
 /** A configured channel, which sends to the accounts of the service. */
 export type OpenChannel = Pick<Channel<unknown>, "kind" | "noun"> &
-  Pick<Sender<unknown>, "deadline_ms" | "secrets"> & {
-    /** Sends a message, as {@link Sender.send}. Refuses it if the channel's check does. */
-    send(message: Message, recipient: Recipient): Promise<SendOutcome>;
+  Pick<ChannelSender<unknown>, "deadline_ms" | "secrets"> & {
+    /** Sends a message, as {@link ChannelSender.send}. Refuses it if the channel's check does. */
+    send(message: ChannelMessage, recipient: Recipient): Promise<SendOutcome>;
   };
 
-export function openChannel<Target>(channel: Channel<Target>, sender: Sender<Target>): OpenChannel {
+export function openChannel<Target>(channel: Channel<Target>, sender: ChannelSender<Target>): OpenChannel {
   const { kind, noun } = channel;
   const { deadline_ms, secrets } = sender;
   return {

@@ -24,7 +24,7 @@ const MOST_PAGE = 1_000;
 export type MarkedEvent = { readonly row: EventRow; readonly annotations: Annotations | undefined };
 
 /** Runs a store query that counts as one of the caller's. */
-export type Ask = <T>(question: () => Promise<T>) => Promise<T>;
+export type QuestionRunner = <T>(question: () => Promise<T>) => Promise<T>;
 
 /** Returns the writer of events with the columns of a shape. */
 export function eventRecords(shape: EventShape): RecordKind<MarkedEvent> {
@@ -74,7 +74,7 @@ function nextPage(last: readonly EventRow[], most_bytes: number): number {
 export function pagesOfEvents(
   store: Pick<Store, "list" | "rows" | "annotations">,
   plan: ListPlan,
-  { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },
+  { ask, now_ms }: { readonly ask: QuestionRunner; readonly now_ms: number },
 ): AsyncGenerator<readonly MarkedEvent[]> {
   const { sort } = plan;
   return supportsKeyset(sort) ? keysetPages(store, { ...plan, sort }, ask) : offsetPages(store, plan, { ask, now_ms });
@@ -88,7 +88,7 @@ type PagePosition = Pick<ListPlan, "skip" | "take"> & { readonly last: EventRow 
 async function* keysetPages(
   store: Pick<Store, "rows" | "annotations">,
   plan: KeysetPlan,
-  ask: Ask,
+  ask: QuestionRunner,
 ): AsyncGenerator<readonly MarkedEvent[]> {
   const read = (place: PagePosition): ReturnType<typeof readPage> => {
     const page = readPage(store, plan, place, ask);
@@ -108,7 +108,7 @@ async function readPage(
   store: Pick<Store, "rows">,
   plan: KeysetPlan,
   { skip, take, last, page }: PagePosition,
-  ask: Ask,
+  ask: QuestionRunner,
 ): Promise<{ readonly rows: readonly EventRow[]; readonly next: PagePosition | null }> {
   const where: Condition =
     last === null ? plan.where : { kind: "and", conditions: [plan.where, afterEvent(last, plan.sort)] };
@@ -130,7 +130,7 @@ async function readPage(
 async function* offsetPages(
   store: Pick<Store, "list" | "annotations">,
   plan: ListPlan,
-  { ask, now_ms }: { readonly ask: Ask; readonly now_ms: number },
+  { ask, now_ms }: { readonly ask: QuestionRunner; readonly now_ms: number },
 ): AsyncGenerator<readonly MarkedEvent[]> {
   const later: Condition = { kind: "accepted-after", id: firstIdAt(now_ms) };
   const where: Condition = { kind: "and", conditions: [plan.where, { kind: "not", condition: later }] };

@@ -24,7 +24,7 @@ import { estimateGroupsSize, sizeOfGroups, USER_BYTES } from "../response-sizes.
 import { ExportQuery } from "../schemas/inputs.ts";
 import { userFields } from "../view.ts";
 import { eventRecords, EXPORT_BYTES, pagesOfEvents } from "./events.ts";
-import type { Ask } from "./events.ts";
+import type { QuestionRunner } from "./events.ts";
 import { exportFormat, plainRecords, recordWriter } from "./formats.ts";
 import type { ExportFormat, RecordKind, RecordWriter } from "./formats.ts";
 import type { Scheduler } from "../../scheduling/scheduler.ts";
@@ -79,7 +79,7 @@ async function streamOf(context: Context, call: ApiCall, { question, format, tra
   const { store, limiter, catalog } = context;
   const quotaOwner = quotaOwnerOfCaller(catalog, call.caller);
   // Each store query counts as one of the caller's.
-  const ask: Ask = (work) => limiter.query(quotaOwner, work, call.gone);
+  const ask: QuestionRunner = (work) => limiter.query(quotaOwner, work, call.gone);
   const streamed = <Item>(kind: RecordKind<Item>, pages: AsyncIterable<readonly Item[]>): Streamed =>
     stream(recordWriter(format, kind), pages, trailer, call.scheduler);
   switch (question.kind) {
@@ -154,7 +154,7 @@ async function* pagesOfList(list: LongList): AsyncGenerator<ReturnType<LongList[
 async function* pagesOfUsers(
   store: Pick<Store, "users">,
   plan: UsersPlan,
-  ask: Ask,
+  ask: QuestionRunner,
 ): AsyncGenerator<ReturnType<typeof userFields>[]> {
   for (let done = 0; done < plan.take; done += USERS_PAGE) {
     const take = Math.min(USERS_PAGE, plan.take - done);

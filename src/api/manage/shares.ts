@@ -1,4 +1,4 @@
-import type { Role } from "../../auth/principals.ts";
+import type { LogRole } from "../../auth/principals.ts";
 import type { Log } from "../../catalog/catalog.ts";
 import { LoggiaError } from "../../errors.ts";
 import type { Context } from "../context.ts";
@@ -74,13 +74,13 @@ export const SHARE_ROUTES = [
   }),
 ];
 
-function showShares({ catalog }: Context, log: Log): { email: string; role: Role }[] {
+function showShares({ catalog }: Context, log: Log): { email: string; role: LogRole }[] {
   return log.shares.flatMap(({ user, role }) => {
     const account = catalog.accountById(user);
     return account === null ? [] : [showShare(account.email, role)];
   });
 }
 
-function showShare(email: string, role: Role): { email: string; role: Role } {
+function showShare(email: string, role: LogRole): { email: string; role: LogRole } {
   return { email, role };
 }

@@ -7,7 +7,7 @@ import type { Route } from "../../http/route.ts";
 import { ACCESS_RULES } from "../../auth/requests/access.ts";
 import type { Credentials } from "../../auth/requests/access.ts";
 import { HEADERS, TAGS } from "../endpoint.ts";
-import type { Answer, Endpoint } from "../endpoint.ts";
+import type { EndpointAnswer, Endpoint } from "../endpoint.ts";
 import { ErrorRecord } from "../schemas/answers.ts";
 import { LogKeyText } from "../schemas/event-answers.ts";
 import { schemaName, NAMED_SCHEMAS } from "../schemas/named.ts";
@@ -167,7 +167,7 @@ function describeAnswers(endpoint: Endpoint, formats: Formats): Json {
   return Object.fromEntries([...answers, ...errors]);
 }
 
-function describeAnswer({ what, schema, streams, headers = [] }: Answer, formats: Formats): Json {
+function describeAnswer({ what, schema, streams, headers = [] }: EndpointAnswer, formats: Formats): Json {
   return {
     description: what,
     ...(headers.length > 0 && {

@@ -20,7 +20,7 @@ import { openFailure } from "./fault.ts";
 import { KafkaJournals } from "./journals.ts";
 import { loadProtocol } from "./protocol.ts";
 import { KafkaProducer } from "./producer.ts";
-import { readRanges, type Range } from "./reader.ts";
+import { readRanges, type OffsetRange } from "./reader.ts";
 import { KafkaSubscription } from "./subscription.ts";
 import {
   ensureTopics,
@@ -74,11 +74,11 @@ function groupId({ namespace }: { namespace: string }, topic: Topic, group: stri
 }
 
 /** Returns where reading begins and ends in each partition that has something to read. */
-async function rangesOf(admin: Admin, topic: string, { since, from = [] }: ReadOptions): Promise<Range[]> {
+async function rangesOf(admin: Admin, topic: string, { since, from = [] }: ReadOptions): Promise<OffsetRange[]> {
   const bounds = await admin.fetchTopicOffsets(topic);
   const times = since === undefined ? [] : await admin.fetchTopicOffsetsByTimestamp(topic, since);
   return bounds
-    .map(({ partition, low, high }): Range => {
+    .map(({ partition, low, high }): OffsetRange => {
       const given = from.find((start) => start.partition === partition)?.offset ?? 0;
       const timed = Number(times.find((start) => start.partition === partition)?.offset ?? 0);
       return { partition, next: Math.max(Number(low), given, timed), end: Number(high) };
@@ -145,7 +145,7 @@ class KafkaBus implements Bus {
     yield* this.#readRanges(ranges, read);
   }
 
-  async *#readRanges(ranges: readonly Range[], read: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
+  async *#readRanges(ranges: readonly OffsetRange[], read: ReadOptions): AsyncGenerator<readonly BusRecord[]> {
     if (ranges.length === 0) return;
     const { admin, options } = this.#parts;
     const topic = topicName(options, read.topic);

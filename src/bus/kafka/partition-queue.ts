@@ -81,7 +81,7 @@ export class Append {
   }
 }
 
-export type Item = { readonly record: NewRecord; readonly append: Append };
+export type QueuedRecord = { readonly record: NewRecord; readonly append: Append };
 
 export type PartitionQueueOptions = {
   readonly topic: string;
@@ -89,9 +89,9 @@ export type PartitionQueueOptions = {
   readonly log: Logger;
   readonly closing: AbortSignal;
   /** Sends records of this queue only. */
-  send(items: readonly Item[]): Promise<void>;
+  send(items: readonly QueuedRecord[]): Promise<void>;
   /** Called when items are no longer queued or in flight. */
-  released(items: readonly Item[]): void;
+  released(items: readonly QueuedRecord[]): void;
 };
 
 /**
@@ -102,7 +102,7 @@ const REQUEST_BYTES = 1_000_000;
 const REQUEST_RECORDS = 5000;
 const RECORD_OVERHEAD_BYTES = 40;
 
-function sizeOfItems(items: readonly Item[]): number {
+function sizeOfItems(items: readonly QueuedRecord[]): number {
   return items.reduce((sum, { record }) => sum + recordBytes(record) + RECORD_OVERHEAD_BYTES, 0);
 }
 
@@ -119,7 +119,7 @@ export class PartitionQueue {
   readonly topic: string;
   readonly partition: number;
   readonly #options: PartitionQueueOptions;
-  #queue: Item[] = [];
+  #queue: QueuedRecord[] = [];
   #request_bytes = REQUEST_BYTES;
   /** Whether a request is in flight or being retried. */
   isBusy = false;
@@ -135,11 +135,11 @@ export class PartitionQueue {
   }
 
   /** Whether a request is larger than the broker accepts: one record that has to be compressed. */
-  isTooLarge(items: readonly Item[]): boolean {
+  isTooLarge(items: readonly QueuedRecord[]): boolean {
     return sizeOfItems(items) > this.#request_bytes;
   }
 
-  push(item: Item): void {
+  push(item: QueuedRecord): void {
     this.#queue.push(item);
   }
 
@@ -147,9 +147,9 @@ export class PartitionQueue {
    * Returns the items of the next request: in order, within its limits, without appends that have
    * timed out. The queue is busy until {@link sent} or {@link sendAlone} is finished.
    */
-  take(): Item[] {
-    const items: Item[] = [];
-    const timedOut: Item[] = [];
+  take(): QueuedRecord[] {
+    const items: QueuedRecord[] = [];
+    const timedOut: QueuedRecord[] = [];
     let size_bytes = 0;
     for (const item of this.#queue) {
       if (item.append.settled) {
@@ -169,14 +169,14 @@ export class PartitionQueue {
   }
 
   /** Completes a request: all of `items` are durable. */
-  sent(items: readonly Item[]): void {
+  sent(items: readonly QueuedRecord[]): void {
     for (const { append } of items) append.recordDone();
     this.#options.released(items);
     this.isBusy = false;
   }
 
   /** Sends `items` in requests of their own, with retries, as long as any append waits for them. */
-  async sendAlone(items: readonly Item[]): Promise<void> {
+  async sendAlone(items: readonly QueuedRecord[]): Promise<void> {
     // A repeat of a keyed batch relies on nothing being sent after its deadline.
     for (let failures = 1; items.some(({ append }) => !append.settled); failures++) {
       try {
@@ -205,7 +205,7 @@ export class PartitionQueue {
    * Halves the size of requests if the broker's limit is lower than its default. A single record is
    * compressed then.
    */
-  #splitIfTooLarge(items: readonly Item[], error: unknown): boolean {
+  #splitIfTooLarge(items: readonly QueuedRecord[], error: unknown): boolean {
     if (kafkaErrorKind(error) !== "MESSAGE_TOO_LARGE" || this.isTooLarge(items)) return false;
     this.#request_bytes = Math.floor(sizeOfItems(items) / 2);
     this.#queue.unshift(...items);
@@ -214,7 +214,7 @@ export class PartitionQueue {
   }
 
   /** Notes the error for the deadline's message. Fails appends that cannot succeed. */
-  #noteError(items: readonly Item[], error: unknown): void {
+  #noteError(items: readonly QueuedRecord[], error: unknown): void {
     const reason = kafkaReason(error);
     const isTooLarge = kafkaErrorKind(error) === "MESSAGE_TOO_LARGE";
     const isPermanent = this.#options.closing.aborted || PERMANENT_ERRORS.has(kafkaErrorKind(error));

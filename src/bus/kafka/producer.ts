@@ -2,7 +2,7 @@ import { CompressionTypes, Partitioners, type Producer } from "kafkajs";
 import { LoggiaError } from "../../errors.ts";
 import type { NewRecord } from "../bus.ts";
 import { CLIENT_RETRY, createKafkaClient, REQUEST_TIMEOUT_MS, type KafkaConnection } from "./client.ts";
-import { Append, PartitionQueue, type Item } from "./partition-queue.ts";
+import { Append, PartitionQueue, type QueuedRecord } from "./partition-queue.ts";
 import { APPEND_DEADLINE_MS, QUEUE_BYTES, QUEUE_RECORDS, recordBytes } from "../limits.ts";
 import { settledWithin } from "../wait.ts";
 
@@ -15,7 +15,7 @@ const SHARED_REQUEST_BYTES = 8 * 1024 * 1024;
 const DISCONNECT_TIMEOUT_MS = 2000;
 
 /** The items that a {@link PartitionQueue} contributes to a request. */
-type QueueItems = { readonly queue: PartitionQueue; readonly items: readonly Item[] };
+type QueueItems = { readonly queue: PartitionQueue; readonly items: readonly QueuedRecord[] };
 
 /**
  * Appends to Kafka. Each partition has a queue with at most one request in flight, which preserves

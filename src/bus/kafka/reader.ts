@@ -6,14 +6,14 @@ import { recordBytes } from "../limits.ts";
 import { settledWithin } from "../wait.ts";
 
 /** Offsets to read of one partition: from `next` up to, but not including, `end`. */
-export type Range = { readonly partition: number; readonly next: number; readonly end: number };
+export type OffsetRange = { readonly partition: number; readonly next: number; readonly end: number };
 
 export type RangesOptions = {
   readonly connection: KafkaConnection;
   readonly topic: string;
   /** A group used for this read only, because kafkajs reads only as a member of a group. */
   readonly group: string;
-  readonly ranges: readonly Range[];
+  readonly ranges: readonly OffsetRange[];
   readonly read: ReadOptions;
 };
 

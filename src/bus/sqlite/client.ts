@@ -5,7 +5,7 @@ import { LoggiaError, StartError } from "../../errors.ts";
 import type { BusRecord, NewRecord } from "../bus.ts";
 import { isCorruption } from "./errors.ts";
 import type { BusFile, Commit } from "./file.ts";
-import type { Answer, BusFileCall, BusThreadData, Request } from "./thread.ts";
+import type { BusFileAnswer, BusFileCall, BusThreadData, BusFileRequest } from "./thread.ts";
 
 type PendingCall = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
 
@@ -27,7 +27,7 @@ export class BusFileClient implements AsyncDisposable {
 
   private constructor(thread: Worker) {
     this.#thread = thread;
-    thread.on("message", (answer: Answer) => this.#settle(answer));
+    thread.on("message", (answer: BusFileAnswer) => this.#settle(answer));
     thread.on("error", (cause: Error) => this.#fail("The thread of the bus has failed", cause));
     thread.on("exit", () => this.#fail("The bus is closed"));
   }
@@ -36,7 +36,7 @@ export class BusFileClient implements AsyncDisposable {
   static async open(workerData: BusThreadData): Promise<BusFileClient> {
     const thread = new Worker(new URL("./thread.ts", import.meta.url), { workerData, name: "bus" });
     const exited = once(thread, "exit").then(() => [{ kind: "opened", why: "The bus could not be opened" }]);
-    const [answer] = (await Promise.race([once(thread, "message"), exited])) as [Answer];
+    const [answer] = (await Promise.race([once(thread, "message"), exited])) as [BusFileAnswer];
     if (answer.kind === "opened" && answer.why === null) return new BusFileClient(thread);
     await thread.terminate();
     throw new StartError((answer.kind === "opened" && answer.why) || "The bus could not be opened");
@@ -89,18 +89,22 @@ export class BusFileClient implements AsyncDisposable {
     await exited;
   }
 
-  #request(call: Request["call"], args: readonly unknown[], transfer: readonly ArrayBuffer[] = []): Promise<unknown> {
+  #request(
+    call: BusFileRequest["call"],
+    args: readonly unknown[],
+    transfer: readonly ArrayBuffer[] = [],
+  ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#closedError !== null) return reject(this.#closedError);
       const free = this.#pending.indexOf(null);
       const id = free === -1 ? this.#pending.length : free;
       this.#pending[id] = { resolve, reject };
-      const request: Request = { id, call, args };
+      const request: BusFileRequest = { id, call, args };
       this.#thread.postMessage(request, transfer);
     });
   }
 
-  #settle(answer: Answer): void {
+  #settle(answer: BusFileAnswer): void {
     if (answer.kind === "opened") return;
     const waiting = this.#pending[answer.id];
     this.#pending[answer.id] = null;

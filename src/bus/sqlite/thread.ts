@@ -14,9 +14,13 @@ import type { BusFile } from "./file.ts";
 export type BusFileCall = Exclude<keyof BusFile, "close">;
 
 /** @property id repeated in the answer */
-export type Request = { readonly id: number; readonly call: BusFileCall | "close"; readonly args: readonly unknown[] };
+export type BusFileRequest = {
+  readonly id: number;
+  readonly call: BusFileCall | "close";
+  readonly args: readonly unknown[];
+};
 
-export type Answer =
+export type BusFileAnswer =
   | { readonly kind: "opened"; readonly why: null | string }
   | { readonly kind: "done"; readonly id: number; readonly value: unknown }
   /** `errcode` is SQLite's, 0 for other errors. */
@@ -27,11 +31,11 @@ export type BusThreadData = { readonly file: string; readonly maxFile_bytes: num
 const port = parentPort!;
 const { file, maxFile_bytes } = workerData as BusThreadData;
 
-function post(answer: Answer, transfer: Transferable[] = []): void {
+function post(answer: BusFileAnswer, transfer: Transferable[] = []): void {
   port.postMessage(answer, transfer);
 }
 
-async function serve(bus: BusFile, { id, call, args }: Request): Promise<void> {
+async function serve(bus: BusFile, { id, call, args }: BusFileRequest): Promise<void> {
   try {
     const value: unknown = await (bus[call] as (...given: readonly unknown[]) => unknown).apply(bus, [...args]);
     post({ kind: "done", id, value }, call === "read" ? buffersOf(value as ReturnType<BusFile["read"]>) : []);
@@ -50,7 +54,7 @@ function buffersOf(records: ReturnType<BusFile["read"]>): ArrayBuffer[] {
 
 try {
   const bus = openBusFile(file, maxFile_bytes);
-  port.on("message", (request: Request) => void serve(bus, request));
+  port.on("message", (request: BusFileRequest) => void serve(bus, request));
   post({ kind: "opened", why: null });
 } catch (error) {
   if (!(error instanceof StartError)) throw error;

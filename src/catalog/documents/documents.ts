@@ -23,13 +23,15 @@ export type Documents = AsyncDisposable & {
    * version, and the next cursor. Changes may be reported again, but none is skipped. A read from
    * the start (null) leaves out removed documents.
    */
-  changes(since: Cursor | null): Promise<{ readonly documents: readonly Document[]; readonly cursor: Cursor }>;
+  changes(
+    since: DocumentCursor | null,
+  ): Promise<{ readonly documents: readonly Document[]; readonly cursor: DocumentCursor }>;
   /**
    * Permanently removes, without markers, documents last written before a cursor was returned. Some
    * may stay until a later cursor. The feed does not report it, so it is only for collections of
    * short-lived documents. @returns how many documents were removed
    */
-  forget(upTo: Cursor): Promise<number>;
+  forget(upTo: DocumentCursor): Promise<number>;
   /** @throws LoggiaError `store_unavailable`, which names the engine that could not be reached */
   ping(): Promise<void>;
 };
@@ -41,7 +43,7 @@ export type Body = Readonly<Record<string, unknown>>;
 export type Version = string & { readonly brand: "Version" };
 
 /** Position in the feed. Only the adapter that created it can read it. */
-export type Cursor = string & { readonly brand: "Cursor" };
+export type DocumentCursor = string & { readonly brand: "Cursor" };
 
 /** `body` is null if the document was removed. */
 export type Document = { readonly id: string; readonly version: Version; readonly body: Body | null };

@@ -6,7 +6,7 @@ import { withoutFailFast, translateElasticsearchError } from "../../elasticsearc
 import { replicaSettings } from "../../elasticsearch/replicas.ts";
 import { NEW_INDEX_DELAYS_MS, retryWhile } from "../../elasticsearch/retry.ts";
 import { LoggiaError, StartError } from "../../errors.ts";
-import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
+import type { Body, DocumentCursor, Document, Documents, Version, WriteResult } from "./documents.ts";
 
 const LAYOUT_VERSION = 1;
 
@@ -209,9 +209,9 @@ async function get(client: Client, index: string, id: string): Promise<{ documen
 async function changes(
   client: Client,
   index: string,
-  since: Cursor | null,
+  since: DocumentCursor | null,
   overlap_ms: number,
-): Promise<{ documents: Document[]; cursor: Cursor }> {
+): Promise<{ documents: Document[]; cursor: DocumentCursor }> {
   const position = since === null ? null : (JSON.parse(since) as FeedPosition);
   const now_ms = Date.now();
   await client.indices.refresh({ index }, READ_LIMITS);
@@ -246,7 +246,7 @@ async function changes(
     if (answer.hits.hits.length < PAGE_SIZE) break;
   }
   const next = advance(position, last, now_ms, overlap_ms);
-  return { documents: newestOfEach(documents), cursor: JSON.stringify(next) as Cursor };
+  return { documents: newestOfEach(documents), cursor: JSON.stringify(next) as DocumentCursor };
 }
 
 /**

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
 
 import { LoggiaError, StartError } from "../../errors.ts";
-import type { Body, Cursor, Document, Documents, Version, WriteResult } from "./documents.ts";
+import type { Body, DocumentCursor, Document, Documents, Version, WriteResult } from "./documents.ts";
 import { Scheduler } from "../../scheduling/scheduler.ts";
 
 const LAYOUT_VERSION = 1;
@@ -129,7 +129,8 @@ export async function openSqliteDocuments(options: {
           newest.set(row.id, documentOf(row));
         }
         after = rows.at(-1)?.version ?? after;
-        if (rows.length < CHANGES_STEP) return { documents: [...newest.values()], cursor: String(last) as Cursor };
+        if (rows.length < CHANGES_STEP)
+          return { documents: [...newest.values()], cursor: String(last) as DocumentCursor };
       }
     },
     async forget(upTo) {

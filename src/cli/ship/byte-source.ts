@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 
-import { type Format, formatOfFile, unpack } from "../archives.ts";
+import { type ArchiveFormat, formatOfFile, unpack } from "../archives.ts";
 import { type Fence, FenceError, openWithin } from "./fence.ts";
 
 /** Random access to the bytes of a file, decompressed if it is an archive. */
@@ -26,7 +26,7 @@ export async function openBytes(path: string, fence: Fence): Promise<ByteSource>
   const file = await openWithin(path, fence);
   try {
     const { dev, ino } = await file.stat({ bigint: true });
-    const format: Format | null = await formatOfFile(file, path);
+    const format: ArchiveFormat | null = await formatOfFile(file, path);
     const identity = { dev: String(dev), ino: String(ino) };
     if (format === null) return plainBytes(file, identity);
     await file.close();

@@ -1,6 +1,6 @@
 import { readContainerLine } from "./container-lines.ts";
 import type { ContainerForm, ContainerLine, ContainerText } from "./container-lines.ts";
-import { type Encoding, LINE_MAX_BYTES, LineSplitter } from "./lines.ts";
+import { type FileEncoding, LINE_MAX_BYTES, LineSplitter } from "./lines.ts";
 
 /** A line, or several lines that form one record. */
 export type TextRecord = {
@@ -25,7 +25,7 @@ export const MULTILINE_WAIT_S = 5;
 export const PLAIN_LINES: Framing = { start: null, container: null, wait_ms: MULTILINE_WAIT_S * 1_000 };
 
 export type FrameOptions = {
-  readonly encoding: Encoding;
+  readonly encoding: FileEncoding;
   /** Whether the bytes start a file, where a byte order mark is skipped. */
   readonly isFirst: boolean;
   /** Whether the bytes start inside a line that was cut, whose rest is skipped. */

@@ -1,2 +1,2 @@
 /** A line and the JSON of its event. */
-export type Item = { readonly line: string; readonly json: string };
+export type ShippedLine = { readonly line: string; readonly json: string };

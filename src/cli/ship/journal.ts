@@ -6,11 +6,11 @@ import { severityOfSyslog } from "../../ingest/kit/severity.ts";
 import { CommandError } from "../request.ts";
 import type { LineMetadata } from "./events.ts";
 import { PLAIN_LINES } from "./framing.ts";
-import type { Position, ShipState } from "./state.ts";
+import type { ShipPosition, ShipState } from "./state.ts";
 import { readStreamRecords } from "./streams.ts";
 
 export type JournalEntry = { readonly text: string; readonly metadata: LineMetadata };
-export type JournalPiece = { readonly entries: readonly JournalEntry[]; readonly position: Position | null };
+export type JournalPiece = { readonly entries: readonly JournalEntry[]; readonly position: ShipPosition | null };
 
 type Mark = { readonly cursor: string };
 type Fields = Readonly<Record<string, unknown>>;

@@ -4,10 +4,10 @@ import { messageText } from "../../ingest/kit/message-text.ts";
 export const LINE_MAX_BYTES = 1024 * 1024;
 
 /** Encoding of a file, detected by its first bytes. */
-export type Encoding = "utf8" | "utf16le" | "utf16be";
+export type FileEncoding = "utf8" | "utf16le" | "utf16be";
 
 export type LineOptions = {
-  readonly encoding: Encoding;
+  readonly encoding: FileEncoding;
   /** Whether the bytes start a file, where a byte order mark is skipped. */
   readonly isFirst: boolean;
   /** Whether no bytes follow: the last line needs no line break then. */
@@ -17,11 +17,11 @@ export type LineOptions = {
 };
 
 /** A line without its line break; `text` is null for a hole that no line follows yet. */
-export type Line = { readonly text: string | null; readonly end: number; readonly isEnded: boolean };
+export type FileLine = { readonly text: string | null; readonly end: number; readonly isEnded: boolean };
 
 const CARRIAGE_RETURN = 13;
 const ZEROS = Buffer.alloc(8);
-const LINE_FEEDS: Readonly<Record<Encoding, Buffer>> = {
+const LINE_FEEDS: Readonly<Record<FileEncoding, Buffer>> = {
   utf8: Buffer.from([10]),
   utf16le: Buffer.from([10, 0]),
   utf16be: Buffer.from([0, 10]),
@@ -34,7 +34,7 @@ export const ENCODING_BYTES = 8;
  * Returns the encoding of a file that begins with these bytes; null if it depends on those that
  * follow. Without a byte order mark, UTF-16 is detected by characters of ASCII at the beginning.
  */
-export function detectEncoding(head: Buffer, isWhole = false): Encoding | null {
+export function detectEncoding(head: Buffer, isWhole = false): FileEncoding | null {
   if (head[0] === 0xff && head[1] === 0xfe) return "utf16le";
   if (head[0] === 0xfe && head[1] === 0xff) return "utf16be";
   const units = Math.min(head.length, ENCODING_BYTES) >> 1;
@@ -71,7 +71,7 @@ export class LineSplitter {
   }
 
   /** Returns the line at an offset; null if it has no end yet and may still get one. */
-  lineAt(at: number): Line | null {
+  lineAt(at: number): FileLine | null {
     const bytes = this.#bytes;
     const { encoding, isFirst, isLast } = this.#options;
     const begin = this.#skipZeros(at);
@@ -136,12 +136,12 @@ function indexOfUnit(bytes: Buffer, unit: Buffer, from: number): number {
   return at;
 }
 
-function markLength(bytes: Buffer, encoding: Encoding): number {
+function markLength(bytes: Buffer, encoding: FileEncoding): number {
   if (encoding !== "utf8") return bytes[0]! >= 0xfe && bytes[1]! >= 0xfe ? 2 : 0;
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
 }
 
-function decode(bytes: Buffer, encoding: Encoding): string {
+function decode(bytes: Buffer, encoding: FileEncoding): string {
   if (encoding === "utf8") return messageText(bytes);
   const units = bytes.subarray(0, bytes.length - (bytes.length % 2));
   const ordered = encoding === "utf16be" ? Buffer.from(units).swap16() : units;

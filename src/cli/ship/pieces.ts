@@ -10,9 +10,9 @@ import type { ContainerForm } from "./container-lines.ts";
 import { readFiles } from "./files.ts";
 import { CRI_FORMAT, LINE_FORMATS } from "./formats.ts";
 import { type Framing, MULTILINE_WAIT_S, type TextRecord } from "./framing.ts";
-import type { Item } from "./item.ts";
+import type { ShippedLine } from "./item.ts";
 import { readJournal } from "./journal.ts";
-import type { Position, ShipState } from "./state.ts";
+import type { ShipPosition, ShipState } from "./state.ts";
 import { readStreamRecords } from "./streams.ts";
 
 export type SourceOptions = {
@@ -34,9 +34,9 @@ export type SourceOptions = {
 };
 
 /** Events, and the position after them; null for sources without positions. */
-export type Piece = { readonly items: readonly Item[]; readonly position: Position | null };
+export type ShipPiece = { readonly items: readonly ShippedLine[]; readonly position: ShipPosition | null };
 
-export type Reading = {
+export type ShipReading = {
   readonly state: ShipState;
   readonly stdin: NodeJS.ReadStream;
   readonly signal: AbortSignal;
@@ -46,7 +46,11 @@ export type Reading = {
 };
 
 /** Yields the events of all sources of a command. */
-export function readPieces(words: readonly string[], options: SourceOptions, reading: Reading): AsyncIterable<Piece> {
+export function readPieces(
+  words: readonly string[],
+  options: SourceOptions,
+  reading: ShipReading,
+): AsyncIterable<ShipPiece> {
   const { journal = false, multilineWait = MULTILINE_WAIT_S } = options;
   const container = containerFormOf(options);
   if (journal) {
@@ -92,8 +96,8 @@ type FramedOptions = { readonly options: SourceOptions; readonly framing: Framin
 async function* filePieces(
   words: readonly string[],
   { options, framing }: FramedOptions,
-  reading: Reading,
-): AsyncGenerator<Piece> {
+  reading: ShipReading,
+): AsyncGenerator<ShipPiece> {
   const { state, signal, unreadable, resumed, write } = reading;
   const files: string[] = [];
   for (const word of words) {
@@ -119,8 +123,8 @@ async function isStream(path: string): Promise<boolean> {
 async function* streamPieces(
   path: string,
   framing: Framing,
-  { write, unreadable, signal }: Reading,
-): AsyncGenerator<Piece> {
+  { write, unreadable, signal }: ShipReading,
+): AsyncGenerator<ShipPiece> {
   try {
     const itemsOf = itemWriter(framing, write);
     const chunks = unpack(createReadStream(path, { signal }), path);
@@ -131,7 +135,10 @@ async function* streamPieces(
   }
 }
 
-async function* inputPieces(framing: Framing, { stdin, write, unreadable, signal }: Reading): AsyncGenerator<Piece> {
+async function* inputPieces(
+  framing: Framing,
+  { stdin, write, unreadable, signal }: ShipReading,
+): AsyncGenerator<ShipPiece> {
   signal.addEventListener("abort", () => stdin.destroy(), { once: true });
   const itemsOf = itemWriter(framing, write);
   try {
@@ -147,8 +154,8 @@ async function* inputPieces(framing: Framing, { stdin, write, unreadable, signal
 /** Returns a function that writes the events of records. `path`: of their file; "" for streams. */
 function itemWriter({ container }: Framing, write: WriteEvents) {
   const metadataOf = container === null ? null : createContainers(container);
-  return async (records: readonly TextRecord[], path: string): Promise<Item[]> => {
-    const items: Item[] = [];
+  return async (records: readonly TextRecord[], path: string): Promise<ShippedLine[]> => {
+    const items: ShippedLine[] = [];
     for (const { text, container: line } of records) {
       if (text.trim() === "") continue;
       const metadata = metadataOf === null ? undefined : await metadataOf(path, line);
@@ -161,8 +168,8 @@ function itemWriter({ container }: Framing, write: WriteEvents) {
 async function* journalPieces(
   more: readonly string[],
   { follow = false }: SourceOptions,
-  { state, signal, write }: Reading,
-): AsyncGenerator<Piece> {
+  { state, signal, write }: ShipReading,
+): AsyncGenerator<ShipPiece> {
   for await (const { entries, position } of readJournal(more, { state, isFollowed: follow, signal })) {
     const items = entries.flatMap(({ text, metadata }) => write(text, metadata).map((json) => ({ line: text, json })));
     yield { items, position };

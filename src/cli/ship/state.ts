@@ -14,7 +14,7 @@ export type PendingBatch = {
 };
 
 /** How far a source was read. `mark` is written by its reader and stored as JSON. */
-export type Position = { readonly source: string; readonly id: number; readonly mark: object };
+export type ShipPosition = { readonly source: string; readonly id: number; readonly mark: object };
 
 type MarkRow = { readonly id: number; readonly mark: string };
 type PendingRow = { readonly key: string; readonly zipped: number; readonly body: Uint8Array };
@@ -109,7 +109,7 @@ export class ShipState implements Disposable {
   }
 
   /** Stores a batch before it is sent, and the positions after its lines. */
-  storeBatch(body: Buffer, isZipped: boolean, positions: readonly Position[]): PendingBatch {
+  storeBatch(body: Buffer, isZipped: boolean, positions: readonly ShipPosition[]): PendingBatch {
     const key = randomUUID();
     this.#inTransaction(() => {
       this.#database
@@ -121,11 +121,11 @@ export class ShipState implements Disposable {
   }
 
   /** Stores positions that need no batch. */
-  storePositions(positions: readonly Position[]): void {
+  storePositions(positions: readonly ShipPosition[]): void {
     if (positions.length > 0) this.#inTransaction(() => this.#updateMarks(positions));
   }
 
-  #updateMarks(positions: readonly Position[]): void {
+  #updateMarks(positions: readonly ShipPosition[]): void {
     const update = this.#database.prepare("UPDATE marks SET mark = ? WHERE id = ?");
     for (const { id, mark } of positions) update.run(JSON.stringify(mark), id);
   }

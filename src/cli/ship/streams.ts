@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 import { frame, type Framing, hasGroups, PLAIN_LINES, type TextRecord } from "./framing.ts";
-import { type Encoding, detectEncoding, LINE_MAX_BYTES } from "./lines.ts";
+import { type FileEncoding, detectEncoding, LINE_MAX_BYTES } from "./lines.ts";
 
 const PIECE_RECORDS = 250;
 
@@ -46,7 +46,7 @@ async function isSilent(next: Promise<unknown>, wait_ms: number): Promise<boolea
 class StreamBytes {
   readonly #framing: Framing;
   #bytes: Buffer = Buffer.alloc(0);
-  #encoding: Encoding | null = null;
+  #encoding: FileEncoding | null = null;
   #isFirst = true;
   #isWithin = false;
 

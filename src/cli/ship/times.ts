@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../errors.ts";
 import { USUAL_TIMES } from "../../ingest/kit/time-forms.ts";
 import type { DateOrder, TimeReading } from "../../ingest/kit/time-forms.ts";
-import { timeFormatOf } from "../../ingest/kit/time-format.ts";
+import { compileTimeFormat } from "../../ingest/kit/time-format.ts";
 import { localZoneNamed, localZoneOfMachine } from "../../ingest/kit/time-zones.ts";
 import { CommandError } from "../request.ts";
 import { LINE_FORMATS } from "./formats.ts";
@@ -21,9 +21,9 @@ export type TimeOptions = {
  * Returns how the times of lines are read.
  * @throws CommandError if the format or the zone is invalid
  */
-export function timeReadingOf({ dates, format: lines = "", tz, ...given }: TimeOptions): TimeReading {
+export function readTimeOptions({ dates, format: lines = "", tz, ...given }: TimeOptions): TimeReading {
   const timeFormat = given.timeFormat ?? LINE_FORMATS.get(lines)?.timeFormat;
-  const format = timeFormat === undefined ? null : timeFormatOf(timeFormat);
+  const format = timeFormat === undefined ? null : compileTimeFormat(timeFormat);
   if (typeof format === "string") throw new CommandError(`--time-format ${timeFormat} can't be used: ${format}`);
   return { ...USUAL_TIMES, local: localZoneOf(tz), dates: dates ?? null, format };
 }

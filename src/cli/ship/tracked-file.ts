@@ -5,9 +5,9 @@ import { type ByteSource, openBytes } from "./byte-source.ts";
 import type { Fence } from "./fence.ts";
 import { frame, type Framing, type FrameResult, hasGroups, type TextRecord } from "./framing.ts";
 import { baseName } from "./generation-names.ts";
-import { type Encoding, detectEncoding, ENCODING_BYTES, LINE_MAX_BYTES } from "./lines.ts";
+import { type FileEncoding, detectEncoding, ENCODING_BYTES, LINE_MAX_BYTES } from "./lines.ts";
 import { checkpointsAt, fileKey, fingerprintBytes, HEAD_BYTES, hasTail, type StoredMark, TAIL_BYTES } from "./mark.ts";
-import type { Position } from "./state.ts";
+import type { ShipPosition } from "./state.ts";
 import { type FoundFile, fileKeyAt } from "./word-scan.ts";
 
 export type TrackedFileOptions = {
@@ -17,7 +17,7 @@ export type TrackedFileOptions = {
 
 export type FilePiece = {
   readonly records: readonly TextRecord[];
-  readonly position: Position;
+  readonly position: ShipPosition;
   readonly path: string;
 };
 
@@ -25,7 +25,7 @@ export type FilePiece = {
  * Why reading ended: everything was read; the bytes before the position have changed; the path
  * leads elsewhere; an archive is still being written; nothing was written for long.
  */
-export type Outcome = "read" | "renewed" | "lost" | "unfinished" | "idle";
+export type FileOutcome = "read" | "renewed" | "lost" | "unfinished" | "idle";
 
 const READ_BYTES = 256 * 1024;
 /** Largest read: the longest line with its line break, and some more. */
@@ -54,14 +54,14 @@ export class TrackedFile {
   path: string;
   fence: Fence;
   changed_ns: bigint;
-  outcome: Outcome | null = null;
+  outcome: FileOutcome | null = null;
   isStarted = false;
   /** Whether its folder was searched after it was replaced. */
   isRotationScanned = false;
   readonly #options: TrackedFileOptions;
   readonly #isDiscovered: boolean;
   #source: ByteSource | null;
-  #encoding: Encoding | null = null;
+  #encoding: FileEncoding | null = null;
   #bytes: Buffer = Buffer.alloc(0);
   /** Bytes asked for from the position on. If `#bytes` has fewer, it reaches the file's end. */
   #read_bytes = READ_BYTES;
@@ -273,7 +273,7 @@ export class TrackedFile {
   }
 
   /** Returns the outcome once nothing more is expected. @throws the error that cut an archive */
-  async #outcomeAtEnd(source: ByteSource): Promise<Outcome | null> {
+  async #outcomeAtEnd(source: ByteSource): Promise<FileOutcome | null> {
     const fault = source.fault();
     if (this.#isBeingWritten(source)) return "unfinished";
     if (fault !== null) throw fault;

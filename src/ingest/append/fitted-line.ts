@@ -5,7 +5,7 @@ import type { FieldLimits } from "../../events/limits.ts";
 import { encodeFields } from "../../events/record.ts";
 import { distinctTags } from "../../events/tags.ts";
 import { characters, firstCharacters, wellFormed } from "../../events/text.ts";
-import type { Line } from "./record-lines.ts";
+import type { RecordLine } from "./record-lines.ts";
 import { CLAIMED_CREATED } from "./created.ts";
 import { CREATED_AHEAD_MS } from "../../store/expiry.ts";
 import { CUT_TAG } from "../kit/cut-tag.ts";
@@ -32,7 +32,7 @@ export type LineOptions = {
 type Values = AttributeValue | readonly AttributeValue[];
 
 /** Line of an event, size of its fields, and whether something was cut to fit the limits. */
-export type CutLine = { readonly line: Line; readonly size_bytes: number; readonly cut: boolean };
+export type CutLine = { readonly line: RecordLine; readonly size_bytes: number; readonly cut: boolean };
 
 /** Fits an event into the limits of its fields. Longer values are cut, never refused. */
 export function fittedLine(event: ProducerEvent, { limits, read_ms, tags }: LineOptions): CutLine {

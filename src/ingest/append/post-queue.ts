@@ -2,7 +2,7 @@ import type { LogKey } from "../../events/event.ts";
 import type { EventId } from "../../events/id.ts";
 import type { Ids } from "../idempotency/post-ids.ts";
 import { countForAppend } from "./append-size.ts";
-import type { Line } from "./record-lines.ts";
+import type { RecordLine } from "./record-lines.ts";
 
 /**
  * Extra share of the queue for owners with few queued posts. It keeps room for them when one
@@ -22,7 +22,7 @@ export type QueuedPost = {
   readonly log: LogKey;
   /** Queued totals of the owner whose quota the post counts against. */
   readonly own: QueueTotals;
-  readonly lines: readonly Line[];
+  readonly lines: readonly RecordLine[];
   readonly ids: Ids;
   readonly size_bytes: number;
   readonly arrived_ms: number;

@@ -12,17 +12,17 @@ const LINE_OVERHEAD_BYTES = 64;
  * A line of a record without its id: its fields, encoded by `encodeFields` or as posted, and its
  * creation time in decimal digits; null: the moment of acceptance.
  */
-export type Line = { readonly fields: string; readonly created: string | null };
+export type RecordLine = { readonly fields: string; readonly created: string | null };
 
 /** Lines of one post, with their first id and the moment of acceptance. */
 export type AcceptedLines = {
-  readonly post: { readonly log: LogKey; readonly lines: readonly Line[] };
+  readonly post: { readonly log: LogKey; readonly lines: readonly RecordLine[] };
   readonly first: EventId;
   readonly created: number;
 };
 
 /** @param created in milliseconds since the Unix epoch; null: the moment of acceptance */
-export function recordLine(fields: string, created: number | null = null): Line {
+export function recordLine(fields: string, created: number | null = null): RecordLine {
   return { fields, created: created === null ? null : String(created) };
 }
 
@@ -53,6 +53,6 @@ export function buildRecords(accepted: readonly AcceptedLines[]): { key: string;
 }
 
 /** Returns the approximate size of a line within a record, in bytes. */
-export function lineBytes({ fields }: Line): number {
+export function lineBytes({ fields }: RecordLine): number {
   return Buffer.byteLength(fields) + LINE_OVERHEAD_BYTES;
 }

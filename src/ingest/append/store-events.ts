@@ -10,14 +10,14 @@ import type { FairTurns, TurnOptions } from "../../scheduling/fair-turns.ts";
 import { needsOwnTurn, ownTurn } from "../../scheduling/yielding.ts";
 import { oldestKept, postTimesBy } from "./created.ts";
 import type { WriteCoalescer } from "./write-coalescer.ts";
-import type { Line } from "./record-lines.ts";
+import type { RecordLine } from "./record-lines.ts";
 import type { Append, Idempotency } from "../idempotency/idempotency.ts";
 import { FREE_EVENTS, maxEvents, SharedParts } from "../kit/amplification.ts";
 import type { SharedPart } from "../kit/amplification.ts";
 import { fittedLine } from "./fitted-line.ts";
 import { CUT_TAG, tagIfCut } from "../kit/cut-tag.ts";
 import { isPending } from "../kit/steps.ts";
-import type { Outcome, ReadEvent, Reading } from "../kit/endpoint.ts";
+import type { Outcome, ReadEvent, BodyReading } from "../kit/endpoint.ts";
 import { nameOfAll, nameOfId } from "./recent-ids.ts";
 import type { RecentIds } from "./recent-ids.ts";
 import type { Scheduler } from "../../scheduling/scheduler.ts";
@@ -80,7 +80,7 @@ export type Producer = {
 };
 
 /** Result of a request, and the number of events of which something was cut. */
-export type Stored = Outcome & { readonly cut: number };
+export type StoredEvents = Outcome & { readonly cut: number };
 
 /** Bounds of one append. A larger request is stored in several. */
 const CHUNK_EVENTS = 4_000;
@@ -104,9 +104,9 @@ const RETRY_AFTER_S = 2;
 export async function storeEvents(
   producer: Producer,
   size_bytes: number,
-  begin: () => Reading,
+  begin: () => BodyReading,
   options: StoreOptions,
-): Promise<{ readonly reading: Reading; readonly stored: Stored }> {
+): Promise<{ readonly reading: BodyReading; readonly stored: StoredEvents }> {
   const start_ms = performance.now();
   const { first_ms, all_ms } = options.times ?? STORE_TIMES;
   const isLate = (most_ms: number): boolean =>
@@ -153,7 +153,7 @@ export async function storeEvents(
 }
 
 /** Yields items until they are unwanted. @throws ClientGone */
-function whileWanted(items: Reading["items"], isUnwanted: () => boolean): Reading["items"] {
+function whileWanted(items: BodyReading["items"], isUnwanted: () => boolean): BodyReading["items"] {
   return {
     [Symbol.iterator]() {
       const iterator = items[Symbol.iterator]();
@@ -171,9 +171,9 @@ function whileWanted(items: Reading["items"], isUnwanted: () => boolean): Readin
 type AppendedIds = { readonly first: EventId; readonly count: number };
 
 /** Lines of one append. `names` are the names of the ids that its events have. */
-type Chunk = { readonly lines: readonly Line[]; readonly names: readonly string[] };
+type Chunk = { readonly lines: readonly RecordLine[]; readonly names: readonly string[] };
 
-async function readThrough({ items }: Reading, producer: Producer, { scheduler }: StoreOptions): Promise<void> {
+async function readThrough({ items }: BodyReading, producer: Producer, { scheduler }: StoreOptions): Promise<void> {
   const yielder = scheduler.beginDecoding();
   let read = 0;
   for (const item of items) {
@@ -200,7 +200,7 @@ class Chunks {
   unread = 0;
   expired = 0;
   isDone = false;
-  readonly #reading: Reading;
+  readonly #reading: BodyReading;
   readonly #events: Iterator<ReadEvent>;
   readonly #producer: Producer;
   readonly #options: StoreOptions;
@@ -211,7 +211,7 @@ class Chunks {
   readonly #tags: SharedPart;
   #read = 0;
 
-  constructor(reading: Reading, producer: Producer, options: StoreOptions) {
+  constructor(reading: BodyReading, producer: Producer, options: StoreOptions) {
     this.#reading = reading;
     this.#events = reading.items[Symbol.iterator]();
     this.#producer = producer;
@@ -225,7 +225,7 @@ class Chunks {
     const { read_ms } = postTimesBy(clock);
     const keptFrom_ms = keptFrom(this.#producer.log, this.#options);
     const yielder = scheduler.beginDecoding();
-    const lines: Line[] = [];
+    const lines: RecordLine[] = [];
     const names: string[] = [];
     let all_bytes = 0;
     while (lines.length < CHUNK_EVENTS && all_bytes < CHUNK_BYTES) {
@@ -341,7 +341,7 @@ export function keptFrom(log: LogKey, { catalog, clock }: Pick<StoreOptions, "ca
 }
 
 /** Returns whether the event of a line is older than its log keeps. */
-export function isExpired({ created }: Line, keptFrom_ms: number): boolean {
+export function isExpired({ created }: RecordLine, keptFrom_ms: number): boolean {
   return created !== null && Number(created) < keptFrom_ms;
 }
 

@@ -9,7 +9,7 @@ import type { PostCallbacks, QueuedPost } from "./post-queue.ts";
 import { UnsettledAppends } from "./unsettled-appends.ts";
 import type { ValidatedVisit } from "./validated.ts";
 import { buildRecords, recordLine, lineBytes } from "./record-lines.ts";
-import type { AcceptedLines, Line } from "./record-lines.ts";
+import type { AcceptedLines, RecordLine } from "./record-lines.ts";
 import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 export type WriteCoalescerOptions = {
@@ -83,7 +83,7 @@ export type WriteCoalescer = {
    * Submits lines that belong together. They share one append and have consecutive ids: it resolves
    * with the first, and `nthId` derives the others.
    */
-  submitLines(log: LogKey, lines: readonly Line[], ids?: Ids, options?: SubmitOptions): Promise<EventId>;
+  submitLines(log: LogKey, lines: readonly RecordLine[], ids?: Ids, options?: SubmitOptions): Promise<EventId>;
   /** Returns the lowest id that may still reach the bus; null if there is none. */
   firstUnsettled(): EventId | null;
   /** Resolves when the queue is empty and no append is running. */
@@ -129,7 +129,7 @@ class Coalescer implements WriteCoalescer {
 
   submitLines(
     log: LogKey,
-    lines: readonly Line[],
+    lines: readonly RecordLine[],
     ids = NEW_IDS,
     { awaitsOutcome = false }: SubmitOptions = {},
   ): Promise<EventId> {
@@ -144,7 +144,7 @@ class Coalescer implements WriteCoalescer {
     while (this.#queue.unfinishedEvents > 0) await Promise.all([this.#running, ...this.#appends]);
   }
 
-  #enqueue(log: LogKey, lines: readonly Line[], ids: Ids, callbacks: PostCallbacks, awaitsOutcome = false): void {
+  #enqueue(log: LogKey, lines: readonly RecordLine[], ids: Ids, callbacks: PostCallbacks, awaitsOutcome = false): void {
     const size_bytes = lines.reduce((sum, line) => sum + lineBytes(line), 0);
     const own = this.#queue.totalsOf(this.#options.quotaOwnerOf(log));
     if (!this.#queue.hasRoom(own, lines.length, size_bytes)) {

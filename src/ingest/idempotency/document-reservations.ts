@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 
 import type { IdempotencyStore } from "./idempotency-store.ts";
-import type { Attempt, Reservation, Reservations, Standing } from "./reservations.ts";
+import type { Attempt, KeyReservation, Reservations, Standing } from "./reservations.ts";
 
 /** Storage of keys that reservations use. */
 type KeyDocuments = Pick<IdempotencyStore, "create" | "replace" | "read">;
@@ -16,7 +16,7 @@ export class DocumentReservations implements Reservations {
     this.#log = log;
   }
 
-  reserve(name: string, reservation: Reservation, replaced: string | null): Attempt {
+  reserve(name: string, reservation: KeyReservation, replaced: string | null): Attempt {
     const written = (
       replaced === null
         ? this.#documents.create(name, reservation)
@@ -34,16 +34,16 @@ export class DocumentReservations implements Reservations {
     const found = await this.#documents.read(name);
     if (found === null || found.body === null) return null;
     const { version } = found;
-    const reservation = found.body as Reservation;
+    const reservation = found.body as KeyReservation;
     return { reservation, version, markDone: () => void this.#markDone(name, reservation, version) };
   }
 
-  async #markWritten(name: string, reservation: Reservation, written: Promise<string | null>): Promise<void> {
+  async #markWritten(name: string, reservation: KeyReservation, written: Promise<string | null>): Promise<void> {
     const version = await written;
     if (version !== null) await this.#markDone(name, reservation, version);
   }
 
-  async #markDone(name: string, reservation: Reservation, version: string): Promise<void> {
+  async #markDone(name: string, reservation: KeyReservation, version: string): Promise<void> {
     try {
       await this.#documents.replace(name, { ...reservation, done: true }, version);
     } catch (error) {

@@ -6,7 +6,7 @@ import { acceptedAt, type EventId, firstIdAt, nthId } from "../../events/id.ts";
 import { decodeRecord } from "../../events/record.ts";
 import { KEY_LIFE_MS } from "./idempotency-store.ts";
 import { nameOfText } from "./key-record.ts";
-import type { Attempt, KeyedBatch, Reservation, Reservations, Standing } from "./reservations.ts";
+import type { Attempt, KeyedBatch, KeyReservation, Reservations, Standing } from "./reservations.ts";
 import type { Store } from "../../store/store.ts";
 import type { Reserve } from "./post-ids.ts";
 
@@ -120,7 +120,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     const { hash, count, read_ms, trusted_ms } = batch;
     let reserved: Attempt | null = null;
     const reserve: Reserve = async (first, created) => {
-      const reservation: Reservation = { hash, first, created, count, read_ms, trusted_ms, done: false };
+      const reservation: KeyReservation = { hash, first, created, count, read_ms, trusted_ms, done: false };
       reserved = reservations.reserve(name, reservation, replaced);
       if (!(await reserved.isReserved)) throw new KeyInUse();
     };
@@ -151,7 +151,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
 /** The key is in use. */
 class KeyInUse extends Error {}
 
-function postedOf({ first, read_ms, trusted_ms }: Reservation): Posted {
+function postedOf({ first, read_ms, trusted_ms }: KeyReservation): Posted {
   return { first, read_ms, trusted_ms };
 }
 
@@ -159,7 +159,7 @@ function postedOf({ first, read_ms, trusted_ms }: Reservation): Posted {
  * Returns whether the bus still holds all that it held when the ids were assigned, so that what is
  * not on it was never there. It cannot tell on embedded engines.
  */
-async function reachesBackTo(bus: Pick<Bus, "offsetsAt">, { first, created }: Reservation): Promise<boolean> {
+async function reachesBackTo(bus: Pick<Bus, "offsetsAt">, { first, created }: KeyReservation): Promise<boolean> {
   if (bus.offsetsAt === undefined) return false;
   const earliest_ms = Math.min(acceptedAt(first), created) - SKEW_MS;
   const [oldest, then] = await Promise.all([bus.offsetsAt("events", 0), bus.offsetsAt("events", earliest_ms)]);
@@ -171,7 +171,7 @@ async function reachesBackTo(bus: Pick<Bus, "offsetsAt">, { first, created }: Re
 async function idsOnBus(
   bus: Pick<Bus, "read">,
   log: LogKey,
-  { first, count, created }: Reservation,
+  { first, count, created }: KeyReservation,
   settle_ms: number,
 ): Promise<Set<EventId>> {
   // The bus has its own clock: the host's, a broker's, or the clock that ids are made from.
@@ -206,7 +206,7 @@ async function idsOnBus(
 async function idsInStore(
   store: Pick<Store, "deletionsAmong" | "rows">,
   log: LogKey,
-  { first, count }: Reservation,
+  { first, count }: KeyReservation,
 ): Promise<EventId[]> {
   const rows = await store.rows({
     kind: "list",

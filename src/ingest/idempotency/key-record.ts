@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import { type EventId, isEventId } from "../../events/id.ts";
-import type { Reservation } from "./reservations.ts";
+import type { KeyReservation } from "./reservations.ts";
 
 /**
  * A key in the journal: the first 64 bits of a hash of its log, API key and text. Two keys of a day
@@ -17,7 +17,7 @@ export type Claim = {
   readonly kind: "claim";
   readonly hash: KeyHash;
   readonly replaces: number | null;
-  readonly reservation: Omit<Reservation, "done">;
+  readonly reservation: Omit<KeyReservation, "done">;
 };
 
 /**

@@ -16,7 +16,7 @@ export type KeyedBatch = {
 };
 
 /** The ids reserved for a batch. `created` applies to events without a creation time of their own. */
-export type Reservation = Pick<KeyedBatch, "hash" | "count" | "read_ms" | "trusted_ms"> & {
+export type KeyReservation = Pick<KeyedBatch, "hash" | "count" | "read_ms" | "trusted_ms"> & {
   readonly first: EventId;
   readonly created: number;
   /** Whether the batch is known to be on the bus. */
@@ -26,7 +26,7 @@ export type Reservation = Pick<KeyedBatch, "hash" | "count" | "read_ms" | "trust
 /** A reservation that stands under a key. */
 export type Standing = {
   /** null if it has expired, or the ids were never used. */
-  readonly reservation: Reservation | null;
+  readonly reservation: KeyReservation | null;
   /** Identifies it for {@link Reservations.reserve}. */
   readonly version: string;
   /** Notes that its batch is on the bus. It saves repeats a search; nothing awaits it. */
@@ -53,7 +53,7 @@ export type Reservations = {
    * processes, one succeeds.
    * @param name of the key: a SHA-256 in base64url
    */
-  reserve(name: string, reservation: Reservation, replaced: string | null): Attempt;
+  reserve(name: string, reservation: KeyReservation, replaced: string | null): Attempt;
   /** Returns the reservation that stands; null if there is none any more. */
   find(name: string): Promise<Standing | null>;
 };

@@ -14,7 +14,7 @@ import type { Severity } from "./severity.ts";
 import type { Pending } from "./steps.ts";
 
 /** An endpoint of a protocol. */
-export type Endpoint = InfoEndpoint | PostEndpoint;
+export type ProtocolEndpoint = InfoEndpoint | PostEndpoint;
 
 /** Information that clients request before they post. It is not confidential. */
 export type InfoEndpoint = {
@@ -57,7 +57,7 @@ export type PostEndpoint = {
    * readable.
    * @throws LoggiaError `bad_body`, `unsupported_media_type`
    */
-  read(received: Received): Reading;
+  read(received: Received): BodyReading;
   readonly failed: FailureAnswer;
 };
 
@@ -87,7 +87,7 @@ export type Received = {
 };
 
 /** A body that is being decoded. */
-export type Reading = {
+export type BodyReading = {
   /** All events in order. @throws LoggiaError `bad_body` */
   readonly items: Iterable<ReadEvent>;
   accepted(outcome: Outcome): ProtocolAnswer;

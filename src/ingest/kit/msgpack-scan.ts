@@ -15,7 +15,7 @@ export const NOT_YET = -2;
  * Finds the end of a MessagePack value in bytes that may arrive in pieces. It examines each byte at
  * most once, and none within texts.
  */
-export class Scan {
+export class MsgpackScan {
   /** Start of the next value. It may exceed the available bytes while a text is incomplete. */
   #at: number;
   /** Number of values missing in each enclosing list and map, innermost last. */
@@ -69,7 +69,7 @@ export class Scan {
 
 /** Returns the end of the value at a position; -1 if bytes are missing. @throws LoggiaError `bad_body` */
 export function* endOfValue(bytes: Buffer, at: number, most_bytes: number): Steps<{ end: number; values: number }> {
-  const scan = new Scan(most_bytes, at);
+  const scan = new MsgpackScan(most_bytes, at);
   for (;;) {
     const end = scan.end(bytes);
     if (end !== NOT_YET) return { end, values: scan.values };

@@ -41,7 +41,7 @@ const COMBINED: readonly (readonly [string, string])[] = [
  *
  * @returns a text that says what is wrong with the format, if anything is
  */
-export function timeFormatOf(format: string): RegExp | string {
+export function compileTimeFormat(format: string): RegExp | string {
   const whole = COMBINED.reduce((text, [short, long]) => text.replaceAll(short, long), format.trim());
   let expression = "";
   for (const [token] of whole.matchAll(/%.?|\s+|[^%\s]+/gsu)) {

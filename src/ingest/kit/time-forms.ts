@@ -1,4 +1,4 @@
-import { civil, DAY_MS, daysInMonth } from "../../query/calendar.ts";
+import { utcMidnight, DAY_MS, daysInMonth } from "../../query/calendar.ts";
 import { fixedZone, momentFromLocal, UTC } from "../../query/zone.ts";
 import type { Zone } from "../../query/zone.ts";
 import { LOCAL_UTC, zoneNamed, zoneOfAbbreviation } from "./time-zones.ts";
@@ -132,11 +132,11 @@ function timeOfGroups(groups: TimeGroups, reading: TimeReading): ProducerTime | 
   if (zone === null || clock_ms === null || month === undefined) return null;
   const day = Number(groups["day"]);
   const momentIn = (year: number): number | null => {
-    const midnight = midnightOf(year, month, day);
+    const midnight = validMidnight(year, month, day);
     return midnight === null ? null : momentFromLocal(zone, midnight + clock_ms);
   };
   const year = yearOf(groups);
-  const ms = year === null ? latestOf(momentIn, reading.now()) : momentIn(year);
+  const ms = year === null ? latestMoment(momentIn, reading.now()) : momentIn(year);
   return ms === null ? null : withFraction(ms, groups["fraction"] ?? "");
 }
 
@@ -182,9 +182,9 @@ export function zoneOfOffset(offset: string): Zone | null {
 }
 
 /** Returns midnight of a day as UTC clocks show it; null if there is no such day. */
-export function midnightOf(year: number, month: number, day: number): number | null {
+export function validMidnight(year: number, month: number, day: number): number | null {
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return null;
-  return civil(year, month, day);
+  return utcMidnight(year, month, day);
 }
 
 /** Times further ahead are of an earlier year. This allows for clock differences and zones. */
@@ -196,7 +196,7 @@ const YEARS = 10;
  * Returns the latest moment that is at most a day ahead, of the year after the current one or one
  * of the nine before it; null if there is none.
  */
-export function latestOf(momentIn: (year: number) => number | null, now_ms: number): number | null {
+export function latestMoment(momentIn: (year: number) => number | null, now_ms: number): number | null {
   // On 31 December it may already be next year's; 29 February may be up to eight years ago.
   const next = new Date(now_ms).getUTCFullYear() + 1;
   for (let back = 0; back < YEARS; back++) {

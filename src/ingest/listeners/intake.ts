@@ -4,7 +4,7 @@ import type { LogKey } from "../../events/event.ts";
 import type { BodyShare } from "../../http/body-budget.ts";
 import { quotaOwner } from "../../ratelimit/quota-owner.ts";
 import { postTimesBy } from "../append/created.ts";
-import type { Line } from "../append/record-lines.ts";
+import type { RecordLine } from "../append/record-lines.ts";
 import { fittedLine } from "../append/fitted-line.ts";
 import { CUT_TAG } from "../kit/cut-tag.ts";
 import type { ProducerEvent } from "../kit/endpoint.ts";
@@ -37,7 +37,7 @@ export class Intake {
   readonly #tags: readonly string[];
   readonly #owner: string;
   readonly #share: BodyShare;
-  #lines: Line[] = [];
+  #lines: RecordLine[] = [];
   /** Totals of queued lines and of those being appended. */
   #held_bytes = 0;
   #held_lines = 0;
@@ -110,7 +110,7 @@ export class Intake {
   }
 
   /** Returns false if the service stops before the bus has stored the lines. */
-  async #store(lines: readonly Line[]): Promise<boolean> {
+  async #store(lines: readonly RecordLine[]): Promise<boolean> {
     const { coalescer, log } = this.#context;
     const stored = await appendWithRetry(() => coalescer.submitLines(this.#log, lines, undefined, AWAITS_OUTCOME), {
       context: this.#context,

@@ -7,7 +7,7 @@ import { Frames } from "./frames.ts";
 import type { Frame, FrameOptions } from "./frames.ts";
 import type { ListenerContext } from "./listener.ts";
 import { Sink } from "./sink.ts";
-import type { Connection, Stream } from "./tcp.ts";
+import type { TcpConnection, Stream } from "./tcp.ts";
 import type { Scheduler } from "../../scheduling/scheduler.ts";
 
 /** An event with the API key that was sent along. */
@@ -21,13 +21,13 @@ export class FrameStream implements Stream {
   readonly #frames: Frames;
   readonly #read: ReadFrame;
   readonly #sink: Sink;
-  readonly #connection: Connection;
+  readonly #connection: TcpConnection;
   readonly #abandoned: AbortSignal;
   readonly #scheduler: Scheduler;
   /** Memory of the incomplete frame. The client may have no key, so it counts for its network. */
   readonly #share: BodyShare;
 
-  constructor(options: FrameOptions, read: ReadFrame, connection: Connection, context: ListenerContext) {
+  constructor(options: FrameOptions, read: ReadFrame, connection: TcpConnection, context: ListenerContext) {
     const { tally, route, peer } = connection;
     this.#frames = new Frames(options);
     this.#read = read;
@@ -100,7 +100,7 @@ export class FrameStream implements Stream {
 }
 
 /** Closes a connection whose incomplete frame has lost its memory to others. */
-export function closeEvicted({ socket, tally }: Connection): void {
+export function closeEvicted({ socket, tally }: TcpConnection): void {
   tally.add("refused");
   socket.destroy();
 }

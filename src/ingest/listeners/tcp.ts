@@ -12,7 +12,7 @@ import type { SocketProtocol } from "./socket-protocol.ts";
 import type { ListenerTally } from "./tally.ts";
 
 /** A connection from an address that has a route. */
-export type Connection = {
+export type TcpConnection = {
   readonly socket: Socket;
   readonly peer: Peer;
   readonly route: RouteSettings;
@@ -39,7 +39,7 @@ export type TcpOptions = {
   /** Whether stored events are acknowledged, so that clients resend all others. */
   readonly isAcknowledged?: boolean;
   /** Creates the decoder of a connection. */
-  open(connection: Connection): Stream;
+  open(connection: TcpConnection): Stream;
   readonly times?: TcpTimes;
 };
 

@@ -2,10 +2,10 @@ import { encodeFields } from "../../events/record.ts";
 import { wellFormed } from "../../events/text.ts";
 import type { Yielder } from "../../scheduling/yielding.ts";
 import { errorEvent } from "./validated-event.ts";
-import type { Line } from "../append/record-lines.ts";
+import type { RecordLine } from "../append/record-lines.ts";
 
 /** One event of a batch as read: its line, or its fault. */
-export type ReadItem = { readonly line: Line; readonly fault: null } | BadItem;
+export type ReadItem = { readonly line: RecordLine; readonly fault: null } | BadItem;
 
 /** `posted` is the event as the producer wrote it, without the API key. */
 type BadItem = { readonly line: null; readonly fault: string; readonly posted: string };
@@ -13,14 +13,14 @@ type BadItem = { readonly line: null; readonly fault: string; readonly posted: s
 /** One event of a batch in the response. */
 export type BatchItem = {
   /** The event, or the error event in its place; null if it has no error event of its own. */
-  readonly line: Line | null;
+  readonly line: RecordLine | null;
   readonly fault: string | null;
 };
 
 /** A validated batch. */
 export type Batch = {
   /** Lines to store: those of `items`, in order, and at most one more as a summary. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly RecordLine[];
   /** One entry per event, or the first hundred if no event is valid. */
   readonly items: readonly BatchItem[];
   readonly accepted: number;
@@ -44,7 +44,7 @@ export async function withErrorEvents(read: readonly ReadItem[], yielder: Yielde
     items.push(own.has(item) ? withLine(item as BadItem) : item);
     if (own.has(item) && yielder.isDue) await yielder.turn();
   }
-  const lines: Line[] = [];
+  const lines: RecordLine[] = [];
   for (const { line } of items) if (line !== null) lines.push(line);
   const rest = bad.length - own.size;
   if (rest > 0) {
@@ -75,7 +75,7 @@ function withLine({ fault, posted }: BadItem): BatchItem {
   return { line: errorLine(fault, wellFormed(posted)), fault: `Bad event: ${fault}` };
 }
 
-function errorLine(fault: string, data: string): Line {
+function errorLine(fault: string, data: string): RecordLine {
   const valid = errorEvent("event", [fault], data);
   return { fields: encodeFields(data === "" ? { ...valid, data: null } : valid), created: null };
 }

@@ -49,7 +49,7 @@ export function keepsClaimedTimes({ headers }: IncomingMessage): boolean {
 }
 
 /** The producer of a batch, and its `Idempotency-Key`. */
-export type Sender = {
+export type BatchSender = {
   readonly log: LogKey;
   /** Quota owner of the log. */
   readonly owner: string;
@@ -66,7 +66,7 @@ export type Sender = {
 
 /** Stores a batch: each event, or an error event in its place. Resolves once all are durable. */
 export async function postBatch(
-  { log, owner, apiKey, key, secret, keepsClaims, gone }: Sender,
+  { log, owner, apiKey, key, secret, keepsClaims, gone }: BatchSender,
   form: BatchForm,
   given: BatchBody,
   { catalog, coalescer, idempotency, limits, clock = HOST_CLOCK, memory, openLines, scheduler }: BatchPostOptions,

@@ -23,7 +23,7 @@ export type EventValidation =
   | { readonly kind: "bad"; readonly faults: readonly string[] };
 
 /** Fields of a post by name, each with its first value. */
-export type Fields = { get(name: string): string | null | undefined };
+export type PostedFields = { get(name: string): string | null | undefined };
 
 /** Names of form fields; other text, such as JSON, has other characters where a name would be. */
 const FIELD_NAME = /^[\w.@ -]*$/;
@@ -64,7 +64,12 @@ export function hasEventField(form: URLSearchParams): boolean {
 }
 
 /** Returns the text of a field, "" if it is absent. Adds a fault if it is too long. */
-export function readField(fields: Fields, name: keyof FieldLimits, limits: FieldLimits, faults: string[]): string {
+export function readField(
+  fields: PostedFields,
+  name: keyof FieldLimits,
+  limits: FieldLimits,
+  faults: string[],
+): string {
   const value = wellFormed(fields.get(name) ?? "");
   checkLength(name, value, limits, faults);
   return value;

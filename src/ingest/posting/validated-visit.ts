@@ -1,7 +1,7 @@
 import type { FieldLimits } from "../../events/limits.ts";
 import type { ValidatedVisit } from "../append/validated.ts";
 import { readField } from "./validated-event.ts";
-import type { Fields } from "./validated-event.ts";
+import type { PostedFields } from "./validated-event.ts";
 
 /** Fields of the form. */
 export const VISIT_FIELDS = ["user", "email", "page"] as const;
@@ -14,7 +14,7 @@ export type VisitValidation =
  * Validates a posted form. Every fault is reported, not only the first. The e-mail address is not
  * checked: the producer knows its users.
  */
-export function validateVisit(fields: Fields, limits: FieldLimits): VisitValidation {
+export function validateVisit(fields: PostedFields, limits: FieldLimits): VisitValidation {
   const faults: string[] = [];
   const user = readField(fields, "user", limits, faults);
   const email = readField(fields, "email", limits, faults);

@@ -1,12 +1,12 @@
 import { decodeSegment } from "../../http/segment.ts";
 import { PROTOCOLS } from "./list.ts";
-import type { Endpoint } from "../kit/endpoint.ts";
+import type { ProtocolEndpoint } from "../kit/endpoint.ts";
 
 /** A request that belongs to a protocol. */
 export type Match = {
   /** Name of the protocol. */
   readonly protocol: string;
-  readonly endpoint: Endpoint;
+  readonly endpoint: ProtocolEndpoint;
   /** The log named in the path, not validated; null: the API key determines it. */
   readonly logOfPath: string | null;
   /** The API key in the path. */

@@ -1,5 +1,5 @@
 import type { SettingRow } from "../../settings/setting.ts";
-import type { Endpoint } from "../kit/endpoint.ts";
+import type { ProtocolEndpoint } from "../kit/endpoint.ts";
 import type { SocketProtocol } from "../listeners/socket-protocol.ts";
 
 /**
@@ -14,7 +14,7 @@ export type Protocol = {
    * Returns the endpoint of a request; null if the protocol has none at this path.
    * @param path without the prefix `/1/logs/{k}` or `/keys/{apikey}`
    */
-  match?(method: string, path: string): Endpoint | null;
+  match?(method: string, path: string): ProtocolEndpoint | null;
   readonly sockets?: SocketProtocol;
   /** Settings beside those of its sockets. */
   readonly settings?: readonly ProtocolSetting[];

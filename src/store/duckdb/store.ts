@@ -37,7 +37,7 @@ import { beginVector } from "./write/vectors/columns.ts";
 import type { BeginColumn } from "./write/vectors/columns.ts";
 import { beginValues } from "./write/vectors/values.ts";
 import { ALERTS_TABLE, eventsTable } from "./write/rows.ts";
-import type { EventRow } from "./write/rows.ts";
+import type { ColumnRow } from "./write/rows.ts";
 import { splitId } from "./database/schema.ts";
 import { markAlertsSeen, setAlertSeen, unmarkAlertsSeen } from "./write/seen.ts";
 import { insertVisits } from "./write/visits.ts";
@@ -202,7 +202,7 @@ async function readStatistics(
 class Writer {
   readonly #database: Database;
   readonly #statistics: ColumnStatistics;
-  readonly #events: ChunkPool<StoredEvent, EventRow>;
+  readonly #events: ChunkPool<StoredEvent, ColumnRow>;
   readonly #alerts: ChunkPool<Alert, Alert>;
   readonly #tokenLists = new TokenListPool();
   /** null until the first write. Changes only during a write. */

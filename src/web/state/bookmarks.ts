@@ -4,7 +4,7 @@ import type { ReadonlySignal } from "@preact/signals";
 import { faultMessage } from "../parts/api/client.ts";
 import type { App } from "./app.ts";
 import type { EventRecord } from "../parts/api/types.ts";
-import type { EventRow } from "../parts/rows/row.ts";
+import type { ListedEvent } from "../parts/rows/row.ts";
 
 /**
  * The reader's own bookmarks in one log. Events carry everyone's bookmarks as opaque ids, so the own
@@ -13,9 +13,9 @@ import type { EventRow } from "../parts/rows/row.ts";
 export type Bookmarks = {
   /** Increases with every change. */
   readonly version: ReadonlySignal<number>;
-  readonly has: (row: EventRow) => boolean;
+  readonly has: (row: ListedEvent) => boolean;
   /** Adds or removes a bookmark: shown at once, and reverted if the service refuses. */
-  readonly toggle: (row: EventRow) => Promise<void>;
+  readonly toggle: (row: ListedEvent) => Promise<void>;
 };
 
 const PAGE = 500;

@@ -3,7 +3,7 @@ import type { Signal } from "@preact/signals";
 
 import { ownZone } from "../parts/time/zones.ts";
 
-import type { Range } from "../parts/query/range.ts";
+import type { WrittenRange } from "../parts/query/range.ts";
 
 /** A person's settings of the page, stored in the browser. They contain nothing secret. */
 export type Preferences = {
@@ -20,7 +20,7 @@ export type Preferences = {
   /** Hidden classes by log: the person's `hide` options, as last read. */
   readonly hidden: Readonly<Record<string, readonly string[]>>;
   /** Ranges chosen by their ends, latest first. */
-  readonly ranges: readonly Range[];
+  readonly ranges: readonly WrittenRange[];
   /** The last opened log. */
   readonly log: string;
 };

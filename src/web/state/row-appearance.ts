@@ -9,7 +9,7 @@ import type { Needles } from "../parts/text/highlight.ts";
 import { formatsOfZone } from "../parts/time/moments.ts";
 import type { Results } from "./results.ts";
 import type { RowAppearance } from "../parts/list/row-view.ts";
-import type { EventRow } from "../parts/rows/row.ts";
+import type { ListedEvent } from "../parts/rows/row.ts";
 
 const NO_CLASSES = (): readonly string[] => [];
 
@@ -18,7 +18,7 @@ export function useRowAppearance(
   { classes }: Pick<App, "classes">,
   { columns, bookmarks }: Pick<Results, "columns" | "bookmarks">,
   { query, zone, log }: Pick<Run, "query" | "zone" | "log">,
-  cssClasses: (row: EventRow) => readonly string[] = NO_CLASSES,
+  cssClasses: (row: ListedEvent) => readonly string[] = NO_CLASSES,
 ): RowAppearance {
   const chosen = columns.value;
   const changes = bookmarks.version.value;

@@ -6,7 +6,7 @@ import { readQuery, withCondition } from "../parts/query/compose.ts";
 import { isSameHiding, withoutHidden } from "../parts/query/hiding.ts";
 import { exactRange, isSameRange, momentsOfQuery, resolveRange, withOwnRange } from "../parts/query/range.ts";
 import { RANGE_PARAMETERS, STANDARD_RANGE, readRange, writeRange } from "../parts/query/range-address.ts";
-import type { Moments, Range } from "../parts/query/range.ts";
+import type { Moments, WrittenRange } from "../parts/query/range.ts";
 import { findZone } from "../parts/time/zones.ts";
 import type { TimeOrder } from "../parts/rows/question.ts";
 import { changedParameters } from "./location.ts";
@@ -49,7 +49,7 @@ export async function readPart<Part>({ reading }: Run, read: () => Promise<Part>
 export type Search = {
   readonly log: string;
   readonly query: Signal<string>;
-  readonly range: Signal<Range>;
+  readonly range: Signal<WrittenRange>;
   readonly zone: ReadonlySignal<string>;
   /** The zone chosen for this search; "" for the reader's own. */
   readonly chosenZone: Signal<string>;

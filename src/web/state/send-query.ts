@@ -1,4 +1,4 @@
-import type { Answer, Client } from "../parts/api/client.ts";
+import type { ApiAnswer, Client } from "../parts/api/client.ts";
 import type { FieldRecord } from "../parts/api/types.ts";
 import type { Run } from "./search.ts";
 
@@ -7,7 +7,7 @@ export function sendQuery<Found>(
   client: Client,
   { log, zone, signal }: Pick<Run, "log" | "zone" | "signal">,
   query: string,
-): Promise<Answer<readonly Found[]>> {
+): Promise<ApiAnswer<readonly Found[]>> {
   return client.request(`/1/logs/${log}/query`, { query: { query, tz: zone }, signal });
 }
 

@@ -6,7 +6,7 @@ import { parseLogKey } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import { DEFAULT_LIMITS } from "../../../src/events/limits.ts";
 import type { Append } from "../../../src/ingest/idempotency/idempotency.ts";
-import type { ProducerEvent, Reading } from "../../../src/ingest/kit/endpoint.ts";
+import type { ProducerEvent, BodyReading } from "../../../src/ingest/kit/endpoint.ts";
 import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
 import { storeEvents } from "../../../src/ingest/append/store-events.ts";
 import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
@@ -29,7 +29,7 @@ const EVENT: ProducerEvent = {
   attributes: new Map(),
 };
 
-function read(): Reading {
+function read(): BodyReading {
   return { items: Array.from({ length: COUNT }, () => EVENT), accepted: () => ({ status: 200, type: null, body: "" }) };
 }
 

@@ -1,13 +1,13 @@
 import test from "ava";
 
-import { timeFormatOf } from "../../../src/ingest/kit/time-format.ts";
+import { compileTimeFormat } from "../../../src/ingest/kit/time-format.ts";
 import { USUAL_TIMES } from "../../../src/ingest/kit/time-forms.ts";
 import { readProducerTime } from "../../../src/ingest/kit/times.ts";
 
 const JUNE_5 = Date.UTC(2026, 5, 5, 12);
 
 function timeBy(format: string, value: unknown): number | null {
-  const compiled = timeFormatOf(format);
+  const compiled = compileTimeFormat(format);
   if (typeof compiled === "string") throw new Error(compiled);
   return readProducerTime(value, { ...USUAL_TIMES, format: compiled, now: () => JUNE_5 })?.ms ?? null;
 }
@@ -47,9 +47,9 @@ test("a time in another form than the format's is read as without it", (t) => {
 });
 
 test("a format that can't be used says what is wrong", (t) => {
-  t.regex(String(timeFormatOf("%d.%m.%Y %Q")), /^there is no %Q; there are %F .* %Y /);
-  t.regex(String(timeFormatOf("%d.%m.%Y %")), /^there is no %;/);
-  t.is(timeFormatOf("%H:%M:%S"), "it has no day and month, nor %s");
-  t.is(timeFormatOf("yyyy-MM-dd"), "it has no day and month, nor %s");
-  t.is(timeFormatOf("%d.%m.%Y %d"), "it has a directive twice");
+  t.regex(String(compileTimeFormat("%d.%m.%Y %Q")), /^there is no %Q; there are %F .* %Y /);
+  t.regex(String(compileTimeFormat("%d.%m.%Y %")), /^there is no %;/);
+  t.is(compileTimeFormat("%H:%M:%S"), "it has no day and month, nor %s");
+  t.is(compileTimeFormat("yyyy-MM-dd"), "it has no day and month, nor %s");
+  t.is(compileTimeFormat("%d.%m.%Y %d"), "it has a directive twice");
 });

@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 
 import { LoggiaError } from "../../../src/errors.ts";
 import { listenForForward } from "../../../src/ingest/protocols/forward/listen.ts";
-import { Scan } from "../../../src/ingest/kit/msgpack-scan.ts";
+import { MsgpackScan } from "../../../src/ingest/kit/msgpack-scan.ts";
 import { environmentOf, LOG, startService } from "../../support/service.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
@@ -347,12 +347,12 @@ test("values end where the reference encoder ends them, in any pieces", (t) => {
           return;
         }
         const more = Buffer.concat([bytes, Buffer.from([0xc0, 0x93])]);
-        const scan = new Scan(1_000_000);
+        const scan = new MsgpackScan(1_000_000);
         for (let length = size; length < bytes.length; length += size) t.is(scan.end(more.subarray(0, length)), -1);
         t.is(scan.end(more), bytes.length);
       },
     ),
     { numRuns: 500 },
   );
-  t.throws(() => new Scan(10).end(Buffer.alloc(100, 0x91)), { instanceOf: LoggiaError });
+  t.throws(() => new MsgpackScan(10).end(Buffer.alloc(100, 0x91)), { instanceOf: LoggiaError });
 });

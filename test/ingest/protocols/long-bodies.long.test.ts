@@ -12,7 +12,7 @@ import { matchProtocol } from "../../../src/ingest/protocols/match.ts";
 import { RecentIds } from "../../../src/ingest/append/recent-ids.ts";
 import { FairTurns } from "../../../src/scheduling/fair-turns.ts";
 import { storeEvents } from "../../../src/ingest/append/store-events.ts";
-import type { Stored } from "../../../src/ingest/append/store-events.ts";
+import type { StoredEvents } from "../../../src/ingest/append/store-events.ts";
 import { receivedOf } from "../../support/received.ts";
 import { busy_ms, holdOfBest_ms } from "../../support/turns.ts";
 import { Scheduler } from "../../../src/scheduling/scheduler.ts";
@@ -125,7 +125,7 @@ async function take(
   path: string,
   body: Buffer,
   { template, headers = {} }: Told = {},
-): Promise<{ stored: Stored; texts: readonly string[] }> {
+): Promise<{ stored: StoredEvents; texts: readonly string[] }> {
   const match = matchProtocol("POST", path);
   if (match?.endpoint.kind !== "post") throw new Error(`nothing takes ${path}`);
   const { endpoint } = match;

@@ -1,7 +1,7 @@
 import test from "ava";
 import fc from "fast-check";
 import { compileAutomaton, NO_VALUE } from "../../../pipelines/classify/automaton.ts";
-import type { Pattern } from "../../../pipelines/classify/automaton.ts";
+import type { AutomatonPattern } from "../../../pipelines/classify/automaton.ts";
 import { finish } from "../../../pipelines/classify/steps.ts";
 
 const text = fc.string({ unit: fc.constantFrom("a", "b", "c", " ", "é", "日", "😀"), maxLength: 30 });
@@ -12,7 +12,7 @@ const set = fc
   .chain((texts) =>
     fc
       .array(fc.integer({ min: 0, max: 20 }), { minLength: texts.length, maxLength: texts.length })
-      .map((values): Pattern[] =>
+      .map((values): AutomatonPattern[] =>
         texts.map((text, i) => ({
           text,
           value: values[i]! > 15 ? NO_VALUE : values[i]!,

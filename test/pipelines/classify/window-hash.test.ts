@@ -2,15 +2,15 @@ import test from "ava";
 import * as fc from "fast-check";
 
 import { NO_VALUE } from "../../../pipelines/classify/automaton.ts";
-import type { Pattern } from "../../../pipelines/classify/automaton.ts";
+import type { AutomatonPattern } from "../../../pipelines/classify/automaton.ts";
 import { createScan, setText } from "../../../pipelines/classify/scan.ts";
-import type { Scan } from "../../../pipelines/classify/scan.ts";
+import type { TextScan } from "../../../pipelines/classify/scan.ts";
 import { compileWindowHash } from "../../../pipelines/classify/window-hash.ts";
 import { fold } from "../../../src/events/text.ts";
 import { finish } from "../../../pipelines/classify/steps.ts";
 
 /** Returns a pattern for each distinct text; every third has only an id, every second no id. */
-function patternsOf(texts: readonly string[]): Pattern[] {
+function patternsOf(texts: readonly string[]): AutomatonPattern[] {
   return [...new Set(texts)].map((text, i) => ({
     text,
     value: i % 3 === 0 ? NO_VALUE : (i * 7919) % 1_000,
@@ -18,13 +18,13 @@ function patternsOf(texts: readonly string[]): Pattern[] {
   }));
 }
 
-function leastOf(patterns: readonly Pattern[], text: string, bound: number): number {
+function leastOf(patterns: readonly AutomatonPattern[], text: string, bound: number): number {
   return patterns.reduce((least, each) => (text.includes(each.text) ? Math.min(least, each.value) : least), bound);
 }
 
 const scan = createScan();
 
-function scanOf(text: string): Scan {
+function scanOf(text: string): TextScan {
   setText(scan, text);
   return scan;
 }
@@ -185,7 +185,7 @@ test("patterns without a distinctive part are left over", (t) => {
   t.is(finish(compileWindowHash(runs)).pass, null);
 });
 
-function byLength(a: Pattern, b: Pattern): number {
+function byLength(a: AutomatonPattern, b: AutomatonPattern): number {
   return a.text.length - b.text.length;
 }
 

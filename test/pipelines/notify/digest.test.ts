@@ -5,7 +5,7 @@ import type { LogKey, UserId } from "../../../src/events/event.ts";
 import { firstIdAt } from "../../../src/events/id.ts";
 import {
   begin,
-  doubt,
+  markUncertain,
   drop,
   emptyDigest,
   fail,
@@ -90,14 +90,14 @@ test("a failed mail is sent again with later notices, under the same serial numb
 
 test("the events of a doubtful mail are not repeated; the next mail counts them as doubtful", (t) => {
   const begun = begin(addNotices(emptyDigest(KEY), some(0, 4), at), attempt);
-  const doubtful = doubt(begun, EPOCH_MS + 9_000);
+  const doubtful = markUncertain(begun, EPOCH_MS + 9_000);
   t.like(doubtful, { serial: 1, sent_ms: EPOCH_MS + 9_000, sending: null });
   t.is(readyAt(doubtful, TIMING), null);
   const next = begin(addNotices(doubtful, some(4, 5), at), attempt);
   t.like(next.sending?.gathered, { count: 1, doubtful: 4 });
   t.is(next.serial, 2);
   t.like(fail(next, 3).pending, { count: 1, doubtful: 4 });
-  t.like(doubt(next, 0).pending, { count: 0, doubtful: 5 });
+  t.like(markUncertain(next, 0).pending, { count: 0, doubtful: 5 });
 });
 
 test("dropped notices are forgotten and not gathered again", (t) => {
@@ -134,7 +134,7 @@ test("in any order of steps, each event is in one mail or pending", (t) => {
           digest = fail(digest, 3);
         } else {
           mailed += under;
-          digest = doubt(digest, EPOCH_MS);
+          digest = markUncertain(digest, EPOCH_MS);
         }
         if (mailed + digest.pending.count + (digest.sending?.gathered.count ?? 0) !== end) return false;
         if (digest.pending.lines.length > 3) return false;

@@ -4,7 +4,7 @@ import type { EventId } from "../../../src/events/id.ts";
 import { planQuery } from "../../../src/query/planner.ts";
 import { UTC } from "../../../src/query/zone.ts";
 import type { ReadPage } from "../../../src/web/parts/rows/paged-rows.ts";
-import type { EventRow } from "../../../src/web/parts/rows/row.ts";
+import type { ListedEvent } from "../../../src/web/parts/rows/row.ts";
 import { evaluateList } from "../../reference/evaluate.ts";
 
 const LOG = parseLogKey("shop")!;
@@ -12,11 +12,11 @@ const LOG = parseLogKey("shop")!;
 /** Answers pages of a log with the reference semantics of queries. */
 export class ReferenceService {
   readonly queries: string[] = [];
-  events: EventRow[];
+  events: ListedEvent[];
   /** Errors for the next requests. */
   faults: Error[] = [];
 
-  constructor(events: readonly EventRow[]) {
+  constructor(events: readonly ListedEvent[]) {
     this.events = [...events];
   }
 
@@ -32,7 +32,7 @@ export class ReferenceService {
   };
 }
 
-function asStored(event: EventRow): StoredEvent {
+function asStored(event: ListedEvent): StoredEvent {
   return {
     ...event,
     id: event.id as EventId,

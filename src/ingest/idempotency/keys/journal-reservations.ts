@@ -1,5 +1,5 @@
 import { acceptedAt } from "../../../events/id.ts";
-import type { Attempt, Reservation, Reservations, Standing } from "../reservations.ts";
+import type { Attempt, KeyReservation, Reservations, Standing } from "../reservations.ts";
 import type { KeyLog } from "./key-log.ts";
 import { hashOfName } from "../key-record.ts";
 
@@ -25,7 +25,7 @@ export class JournalReservations implements Reservations {
     this.#options = options;
   }
 
-  reserve(name: string, reservation: Reservation, replaced: string | null): Attempt {
+  reserve(name: string, reservation: KeyReservation, replaced: string | null): Attempt {
     const { keyLog, claim_ms } = this.#options;
     const hash = hashOfName(name);
     const replaces = replaced === null ? null : Number(replaced);

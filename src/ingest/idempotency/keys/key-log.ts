@@ -5,7 +5,7 @@ import { LoggiaError } from "../../../errors.ts";
 import type { EventId } from "../../../events/id.ts";
 import { Yielder } from "../../../scheduling/yielding.ts";
 import { decodeKeyRecord, encodeKeyRecord, type Claim, type KeyHash } from "../key-record.ts";
-import { KEPT_HOURS, KeyTable, type Verdict } from "./key-table.ts";
+import { KEPT_HOURS, KeyTable, type ClaimVerdict } from "./key-table.ts";
 import { SummaryWriter, type SummaryWriterOptions } from "./summary-writer.ts";
 import { baseOfSummary, decodeSummary } from "./key-summary.ts";
 import type { Scheduler } from "../../../scheduling/scheduler.ts";
@@ -43,7 +43,7 @@ const RECORD_OUTCOMES = 1_000;
 const CLOSE_WAIT_MS = 1_000;
 const FORGOTTEN_AGAIN_MS = 3_600_000;
 
-type Waiter = { readonly resolve: (verdict: Verdict) => void; readonly reject: (error: unknown) => void };
+type Waiter = { readonly resolve: (verdict: ClaimVerdict) => void; readonly reject: (error: unknown) => void };
 
 /**
  * The journal of keys as this process follows it. A claim stands once it is read back, so the order
@@ -99,7 +99,7 @@ export class KeyLog implements AsyncDisposable {
   }
 
   /** Appends a claim. Resolves with the verdict once it is read back. */
-  claim(claim: Claim, deadline_ms: number): Promise<Verdict> {
+  claim(claim: Claim, deadline_ms: number): Promise<ClaimVerdict> {
     return new Promise((resolve, reject) => {
       this.#claims.set(claim.reservation.first, { resolve, reject });
       this.#options.keys.append([encodeKeyRecord(claim)], { deadline_ms }).catch(reject);
@@ -283,7 +283,7 @@ export class KeyLog implements AsyncDisposable {
     for (const { offset, resolve } of this.#outcomeWaiters) if (this.#table.outcome(offset) !== "open") resolve();
   }
 
-  #conclude(verdict: Verdict): void {
+  #conclude(verdict: ClaimVerdict): void {
     const { first } = verdict.claim.reservation;
     const waiter = this.#claims.get(first);
     this.#claims.delete(first);

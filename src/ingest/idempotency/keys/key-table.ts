@@ -9,7 +9,7 @@ export const KEPT_HOURS = 25;
 const SEALED_BYTES = 62 * 1024 * 1024;
 
 /** Result of a claim: the offset of the claim that stands now, which may be this one. */
-export type Verdict = { readonly claim: Claim; readonly offset: number; readonly standing: number };
+export type ClaimVerdict = { readonly claim: Claim; readonly offset: number; readonly standing: number };
 
 /**
  * The claims of a day, as the journal of keys tells them. The first claim of a key stands, until
@@ -51,7 +51,7 @@ export class KeyTable {
   }
 
   /** Applies the next record. Returns the verdict if it is a claim. */
-  apply({ offset, appended, value }: JournalRecord): Verdict | null {
+  apply({ offset, appended, value }: JournalRecord): ClaimVerdict | null {
     this.#passHour(Math.floor(appended / HOUR_MS));
     if (this.#open !== null && (this.#open.hour !== this.#hour || offset - this.#open.base >= SEGMENT_OFFSETS))
       this.#seal(this.#open, offset);

@@ -1,6 +1,6 @@
 import { LoggiaError } from "../../../errors.ts";
 import type { Failure } from "../../../http/errors.ts";
-import type { Endpoint, ProtocolAnswer, Reading, Received } from "../../kit/endpoint.ts";
+import type { ProtocolEndpoint, ProtocolAnswer, BodyReading, Received } from "../../kit/endpoint.ts";
 import type { Protocol } from "../protocol.ts";
 import { decodeLogs, decodeText } from "./decode.ts";
 
@@ -14,7 +14,7 @@ const TYPE = "application/json";
 export const DATADOG: Protocol = {
   name: "datadog",
   page: "datadog.md",
-  match(method, path): Endpoint | null {
+  match(method, path): ProtocolEndpoint | null {
     if (path === VALIDATE && (method === "GET" || method === "HEAD")) return KEY_CHECK;
     const match = method === "POST" ? PATH.exec(path) : null;
     if (match === null) return null;
@@ -23,7 +23,7 @@ export const DATADOG: Protocol = {
 };
 
 /** Clients check their key here before they post. */
-const KEY_CHECK: Endpoint = {
+const KEY_CHECK: ProtocolEndpoint = {
   kind: "post",
   storesNothing: true,
   read: () => ({ items: [], accepted: () => ({ status: 200, type: TYPE, body: `{"valid":true}` }) }),
@@ -31,7 +31,7 @@ const KEY_CHECK: Endpoint = {
 };
 
 /** @throws LoggiaError `bad_body` */
-function read(received: Received): Reading {
+function read(received: Received): BodyReading {
   const { headers } = received;
   // Firehose repeats a request until its answer has a form of its own, so its records would be doubled.
   if (headers["x-amz-firehose-request-id"] !== undefined) {

@@ -13,22 +13,22 @@ import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
 
 /** Operations of the bulk API. */
 export const OPERATIONS = ["index", "create", "update", "delete"] as const;
-export type Operation = (typeof OPERATIONS)[number];
+export type BulkOperation = (typeof OPERATIONS)[number];
 
 /** A bulk action, reported in order. An event follows each action without a refusal. */
 export type Action = {
-  readonly operation: Operation;
+  readonly operation: BulkOperation;
   readonly index: string;
   /** null: the service assigns the id. */
   readonly id: string | null;
   /** Response if no event is stored; null if there is one. */
-  readonly refusal: Refusal | null;
+  readonly refusal: BulkRefusal | null;
 };
 
-export type Refusal = { readonly status: 400 | 404; readonly type: string; readonly reason: string };
+export type BulkRefusal = { readonly status: 400 | 404; readonly type: string; readonly reason: string };
 
 const ID_MAX_BYTES = 512;
-const NO_DELETION: Refusal = { status: 404, type: "not_found", reason: "events cannot be deleted by _bulk" };
+const NO_DELETION: BulkRefusal = { status: 404, type: "not_found", reason: "events cannot be deleted by _bulk" };
 const NO_EVENT: ReadEvent = { fault: NO_DELETION.reason };
 
 /**
@@ -155,13 +155,13 @@ function readAction(line: string, number: number, indexOfPath: string): Omit<Act
 }
 
 /** Reads the document, or a fault as text. An update needs `upsert` or `doc_as_upsert`. */
-function* readDocument(line: TextLine, operation: Operation): Steps<LineValue> {
+function* readDocument(line: TextLine, operation: BulkOperation): Steps<LineValue> {
   const read = yield* valueOfLine(line);
   if (read instanceof Error) return { value: `the document is not valid JSON: ${read.message}`, isCut: false };
   return { value: documentOf(read.value, operation), isCut: read.isCut };
 }
 
-function documentOf(value: unknown, operation: Operation): unknown {
+function documentOf(value: unknown, operation: BulkOperation): unknown {
   if (operation !== "update" || !isObject(value)) return value;
   const { doc, upsert, doc_as_upsert: asUpsert } = value;
   return upsert ?? (asUpsert === true ? doc : "events are immutable: an update needs upsert or doc_as_upsert");

@@ -1,7 +1,7 @@
 import { LoggiaError } from "../../../errors.ts";
 import { decodeSegment } from "../../../http/segment.ts";
 import { isObject, parseBody } from "../../kit/json.ts";
-import type { Endpoint, PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
+import type { ProtocolEndpoint, PostEndpoint, ProtocolAnswer } from "../../kit/endpoint.ts";
 import { failed, PRODUCT, elasticsearchMediaType } from "./respond.ts";
 
 const SEGMENT = /^\/([^/]+)$/;
@@ -12,7 +12,7 @@ const MEMBERS: ReadonlySet<string> = new Set(["aliases", "mappings", "settings"]
 const EXISTS: ProtocolAnswer = { status: 200, type: "application/json", headers: PRODUCT, body: "" };
 
 /** Returns the endpoint of an index itself, which some clients create before they post. */
-export function indexEndpoint(method: string, path: string): Endpoint | null {
+export function indexEndpoint(method: string, path: string): ProtocolEndpoint | null {
   if (method !== "HEAD" && method !== "PUT") return null;
   const index = decodeSegment(SEGMENT.exec(path)?.[1] ?? "");
   if (!INDEX.test(index)) return null;

@@ -1,5 +1,5 @@
 import { decodeSegment } from "../../../http/segment.ts";
-import type { Endpoint, PostEndpoint } from "../../kit/endpoint.ts";
+import type { ProtocolEndpoint, PostEndpoint } from "../../kit/endpoint.ts";
 import type { Protocol } from "../protocol.ts";
 import { decodeBulk, decodeOne } from "./decode.ts";
 import { indexEndpoint } from "./indices.ts";
@@ -16,7 +16,7 @@ export const ELASTICSEARCH: Protocol = {
   name: "elasticsearch",
   page: "elasticsearch.md",
   settings: [VERSION_SETTING],
-  match(method, path): Endpoint | null {
+  match(method, path): ProtocolEndpoint | null {
     if (method === "POST" || method === "PUT") {
       const bulk = BULK.exec(path)?.groups;
       if (bulk !== undefined) return bulkEndpoint(decodeSegment(bulk["index"] ?? ""));

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { EventId } from "../../../events/id.ts";
 import type { FailureAnswer, Outcome, ProtocolAnswer } from "../../kit/endpoint.ts";
-import type { Action, Operation, Refusal } from "./decode.ts";
+import type { Action, BulkOperation, BulkRefusal } from "./decode.ts";
 
 /** Product header. Clients refuse servers whose responses lack it. */
 export const PRODUCT = Object.freeze({ "X-Elastic-Product": "Elasticsearch" });
@@ -19,7 +19,7 @@ const NOT_FOUND = 2;
 const REFUSED = 3;
 /** Maximum number of refusals whose reason is kept. A request may hold millions. */
 const MAX_REASONS = 10_000;
-const NO_REASON: Refusal = Object.freeze({
+const NO_REASON: BulkRefusal = Object.freeze({
   status: 400,
   type: "document_parsing_exception",
   reason: `more than ${MAX_REASONS} actions of the request are refused; later reasons are not kept`,
@@ -27,11 +27,11 @@ const NO_REASON: Refusal = Object.freeze({
 
 /** Actions of a `_bulk` request, stored compactly because there may be many. */
 export class Actions {
-  readonly #operations: Operation[] = [];
+  readonly #operations: BulkOperation[] = [];
   readonly #indices: string[] = [];
   readonly #ids: (string | null)[] = [];
   readonly #states: number[] = [];
-  readonly #reasons = new Map<number, Refusal>();
+  readonly #reasons = new Map<number, BulkRefusal>();
   readonly #began_ms = performance.now();
   #lastIndex = "";
   #hasErrors = false;
@@ -129,7 +129,7 @@ const CREATED = `"_version":1,"result":"created",${SHARDS},"status":201}`;
 /** Item of an event that is stored already. */
 const NOOP = `"_version":1,"result":"noop",${SHARDS},"status":200}`;
 
-function errorOf({ type, reason }: Pick<Refusal, "type" | "reason">, index: string): string {
+function errorOf({ type, reason }: Pick<BulkRefusal, "type" | "reason">, index: string): string {
   return JSON.stringify({ type, reason, index });
 }
 

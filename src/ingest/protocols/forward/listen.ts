@@ -13,11 +13,11 @@ import { appendWithRetry } from "../../listeners/retry.ts";
 import { Sink } from "../../listeners/sink.ts";
 import { closeEvicted } from "../../listeners/stream.ts";
 import { listenTcp } from "../../listeners/tcp.ts";
-import type { Connection, Stream, TcpTimes } from "../../listeners/tcp.ts";
+import type { TcpConnection, Stream, TcpTimes } from "../../listeners/tcp.ts";
 import { decompress } from "../../kit/inflate.ts";
-import { Scan } from "../../kit/msgpack-scan.ts";
+import { MsgpackScan } from "../../kit/msgpack-scan.ts";
 import { BODY_MAX_BYTES } from "../../kit/endpoint.ts";
-import type { ReadEvent, Reading } from "../../kit/endpoint.ts";
+import type { ReadEvent, BodyReading } from "../../kit/endpoint.ts";
 import { NOT_YET } from "../../kit/msgpack-scan.ts";
 import { runSteps } from "../../kit/steps.ts";
 import { storeEvents } from "../../append/store-events.ts";
@@ -71,7 +71,7 @@ export function listenForForward(
 }
 
 class ForwardStream implements Stream {
-  readonly #connection: Connection;
+  readonly #connection: TcpConnection;
   readonly #context: ListenerContext;
   readonly #sink: Sink;
   /** Memory of the messages as received, and of the entries of one that are decompressed. */
@@ -87,10 +87,10 @@ class ForwardStream implements Stream {
   #sentOtherSignals = false;
   /** Beginning of an incomplete message. */
   #held = new BodyBuffer(BODY_MAX_BYTES);
-  #scan: Scan;
+  #scan: MsgpackScan;
   frames = 0;
 
-  constructor(connection: Connection, context: ListenerContext, silent: SilentClients) {
+  constructor(connection: TcpConnection, context: ListenerContext, silent: SilentClients) {
     const { route, peer, tally, socket } = connection;
     this.#connection = connection;
     this.#context = context;
@@ -158,8 +158,8 @@ class ForwardStream implements Stream {
     this.#share.release();
   }
 
-  #nextScan(start: number): Scan {
-    return new Scan(this.#handshake === null ? BODY_MAX_BYTES : PING_BYTES, start);
+  #nextScan(start: number): MsgpackScan {
+    return new MsgpackScan(this.#handshake === null ? BODY_MAX_BYTES : PING_BYTES, start);
   }
 
   /**
@@ -307,7 +307,7 @@ class ForwardStream implements Stream {
       sent_bytes: message.entries.length,
     };
     let faults = 0;
-    const begin = (): Reading => {
+    const begin = (): BodyReading => {
       faults = 0;
       return { items: this.#readEntries(message, entries, () => (faults += 1)), accepted: () => NO_ANSWER };
     };

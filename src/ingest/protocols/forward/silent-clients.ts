@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 
-import type { Connection } from "../../listeners/tcp.ts";
+import type { TcpConnection } from "../../listeners/tcp.ts";
 
 const SILENCE_MS = 5_000;
 const INTERVAL_MS = 60_000;
@@ -25,7 +25,7 @@ export class SilentClients {
   }
 
   /** Ends a connection that stays silent. Returns a function to call with its first bytes. */
-  watch({ socket, peer }: Pick<Connection, "socket" | "peer">): () => void {
+  watch({ socket, peer }: Pick<TcpConnection, "socket" | "peer">): () => void {
     const timer = setTimeout(() => {
       socket.end();
       this.#report(peer.address);

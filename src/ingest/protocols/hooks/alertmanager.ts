@@ -10,7 +10,7 @@ import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
 import { parseSeverity } from "../../kit/severity.ts";
 import { readProducerTime } from "../../kit/times.ts";
 import { at, payloadItems, payloadObject, textAt, payloadText, MAX_COMMON_LENGTH } from "./payload.ts";
-import type { Fields } from "./payload.ts";
+import type { PayloadFields } from "./payload.ts";
 
 /** Members of the group that are added to each of its alerts. */
 const OF_GROUP = ["receiver", "groupKey", "externalURL", "truncatedAlerts", "orgId"] as const;
@@ -39,11 +39,11 @@ export function* decodeAlerts(received: Received): Generator<ReadEvent> {
 }
 
 /** Shortened members of the group for all its alerts, and whether something was cut. */
-type Common = { readonly fields: Fields; readonly isCut: boolean };
+type Common = { readonly fields: PayloadFields; readonly isCut: boolean };
 
 const NOTHING_COMMON: Common = { fields: {}, isCut: true };
 
-function commonOf(group: Fields): Common {
+function commonOf(group: PayloadFields): Common {
   const common = [...OF_GROUP, "status"].flatMap((name): [string, string | number][] => {
     const value = group[name];
     if (typeof value === "string") return [[name, value.slice(0, MAX_COMMON_LENGTH)]];
@@ -53,7 +53,7 @@ function commonOf(group: Fields): Common {
   return { fields: Object.fromEntries(common), isCut };
 }
 
-function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent {
+function eventOf(alert: PayloadFields, { fields: group, isCut }: Common): ProducerEvent {
   const status = textAt(alert, "status") || textAt(group, "status") || "firing";
   const [name, said] = [
     textAt(alert, "labels.alertname"),
@@ -85,7 +85,7 @@ function eventOf(alert: Fields, { fields: group, isCut }: Common): ProducerEvent
 }
 
 /** Returns the id of an alert. Repeated notifications of the same state have the same id. */
-function idOf(alert: Fields, status: string, isResolved: boolean): string {
+function idOf(alert: PayloadFields, status: string, isResolved: boolean): string {
   const end = isResolved ? textAt(alert, "endsAt") : "";
   const which = textAt(alert, "fingerprint") || fingerprintOf(alert["labels"]);
   return [which, status, textAt(alert, "startsAt"), end].join(" ");
@@ -100,7 +100,7 @@ function fingerprintOf(labels: unknown): string {
 }
 
 /** Returns the value that Grafana measured, if it is a single number. */
-function valueOf(alert: Fields): number | null {
+function valueOf(alert: PayloadFields): number | null {
   const values = at(alert, "values");
   const all = isObject(values) ? Object.values(values) : [];
   const [value] = all;

@@ -3,7 +3,13 @@ import { HIGHEST_LIMITS } from "../../../events/limits.ts";
 import { SharedParts } from "../../kit/amplification.ts";
 import type { SharedPart } from "../../kit/amplification.ts";
 import { parseTemplate } from "../../../catalog/hook-template.ts";
-import type { Path, Pattern, Template, TemplateField, TemplateSource } from "../../../catalog/hook-template.ts";
+import type {
+  Path,
+  TemplatePattern,
+  HookTemplate,
+  TemplateField,
+  TemplateSource,
+} from "../../../catalog/hook-template.ts";
 import { compactJson, flattenInto, put } from "../../kit/flatten.ts";
 import type { MutableAttributes } from "../../kit/flatten.ts";
 import { CUT_TAG, tagIfCut } from "../../kit/cut-tag.ts";
@@ -44,7 +50,7 @@ export function* fillTemplate(source: TemplateSource, received: Received): Gener
 }
 
 class Filler {
-  readonly #template: Template;
+  readonly #template: HookTemplate;
   readonly #body: unknown;
   readonly #headers: Received["headers"];
   /** Texts of paths into the whole body. They are the same for each item. */
@@ -53,7 +59,7 @@ class Filler {
   readonly #ofItem = new Map<object, string>();
   #isCut = false;
 
-  constructor(template: Template, body: unknown, headers: Received["headers"]) {
+  constructor(template: HookTemplate, body: unknown, headers: Received["headers"]) {
     this.#template = template;
     this.#body = body;
     this.#headers = headers;
@@ -106,7 +112,7 @@ class Filler {
   }
 
   /** Returns the value of a pattern that consists of a single placeholder. */
-  #singleValue(pattern: Pattern, item: unknown): unknown {
+  #singleValue(pattern: TemplatePattern, item: unknown): unknown {
     const [paths, ...more] = pattern;
     if (typeof paths !== "object" || more.length > 0) return undefined;
     return paths
@@ -114,7 +120,7 @@ class Filler {
       .find((value) => value !== undefined && value !== null && value !== "");
   }
 
-  #fill(pattern: Pattern, item: unknown): string {
+  #fill(pattern: TemplatePattern, item: unknown): string {
     let filled = "";
     for (const part of pattern) {
       if (typeof part === "string") filled += part;
@@ -186,7 +192,7 @@ function aroundOf(body: unknown, [first = ""]: readonly string[], parts: SharedP
   return { ...part, isCut: part.isCut || isCut || attributes.size < all.size };
 }
 
-function removeUsed(attributes: MutableAttributes, pattern: Pattern | undefined): void {
+function removeUsed(attributes: MutableAttributes, pattern: TemplatePattern | undefined): void {
   const [paths, ...more] = pattern ?? [];
   if (typeof paths !== "object" || more.length > 0) return;
   const [path, ...others] = paths;

@@ -1,7 +1,7 @@
 import type { Severity } from "../../kit/severity.ts";
 import { parseSeverity } from "../../kit/severity.ts";
 import { at, textAt } from "./payload.ts";
-import type { Fields } from "./payload.ts";
+import type { PayloadFields } from "./payload.ts";
 
 /** One-line summary of a delivery. */
 export type Sentence = { readonly text: string; readonly link: string; readonly severity: Severity | null };
@@ -59,7 +59,7 @@ const SEVERITIES: ReadonlyMap<string, Severity> = new Map(
  * Summarizes a delivery by the name of its event.
  * @param commits number of commits; a payload may hold only some of them
  */
-export function githubSentence(event: string, payload: Fields, commits: number): Sentence {
+export function githubSentence(event: string, payload: PayloadFields, commits: number): Sentence {
   const repository = textAt(payload, "repository.full_name", "organization.login", "enterprise.slug");
   const action = textAt(payload, "action");
   const names = {
@@ -78,7 +78,7 @@ export function githubSentence(event: string, payload: Fields, commits: number):
   };
 }
 
-const SENTENCES: ReadonlyMap<string, (payload: Fields, names: Names) => Said> = new Map(
+const SENTENCES: ReadonlyMap<string, (payload: PayloadFields, names: Names) => Said> = new Map(
   Object.entries({
     ping: (payload, { of }) => ({ text: `GitHub's webhook${of} is set up: ${textAt(payload, "zen")}` }),
     push: sayPush,
@@ -184,7 +184,7 @@ const SENTENCES: ReadonlyMap<string, (payload: Fields, names: Names) => Said> = 
   }),
 );
 
-function sayPush(payload: Fields, { who, of, commits }: Names): Said {
+function sayPush(payload: PayloadFields, { who, of, commits }: Names): Said {
   const ref = textAt(payload, "ref")
     .replace(/^refs\/(?:heads\/)?/, "")
     .replace(/^tags\//, "tag ");
@@ -197,7 +197,7 @@ function sayPush(payload: Fields, { who, of, commits }: Names): Said {
 }
 
 /** Summarizes events of things with number and title: pull requests, issues and discussions. */
-function sayNumbered(payload: Fields, { who, did, of }: Names, thing: string): Said {
+function sayNumbered(payload: PayloadFields, { who, did, of }: Names, thing: string): Said {
   const by = textAt(payload, "label.name", "assignee.login", "requested_reviewer.login", "requested_team.name");
   const title = textAt(payload, `${thing}.title`);
   const number = textAt(payload, `${thing}.number`);
@@ -208,7 +208,7 @@ function sayNumbered(payload: Fields, { who, did, of }: Names, thing: string): S
   };
 }
 
-function sayComment(payload: Fields, names: Names, thing: string): Said {
+function sayComment(payload: PayloadFields, names: Names, thing: string): Said {
   const did = names.action === "created" ? "commented on" : `${names.did} a comment on`;
   const { text } = sayNumbered(payload, { ...names, did }, thing);
   const body = quoteAt(payload, "comment.body");
@@ -223,7 +223,7 @@ const REVIEWS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-function sayReview(payload: Fields, names: Names): Said {
+function sayReview(payload: PayloadFields, names: Names): Said {
   const state = textAt(payload, "review.state").toLowerCase();
   const verb = REVIEWS.get(state);
   const did = names.action === "submitted" && verb !== undefined ? verb : `${names.did} a review of`;
@@ -231,12 +231,12 @@ function sayReview(payload: Fields, names: Names): Said {
 }
 
 /** Summarizes a run by its result or current state. */
-function sayState(payload: Fields, thing: string, what: string, { action }: Names): Said {
+function sayState(payload: PayloadFields, thing: string, what: string, { action }: Names): Said {
   const state = textAt(payload, `${thing}.conclusion`) || textAt(payload, `${thing}.status`) || action;
   return { text: `${what}: ${state.replaceAll("_", " ")}`, severity: SEVERITIES.get(state) ?? null };
 }
 
-function sayAlert(payload: Fields, { did, of }: Names, what: string, summary: string, severity: string): Said {
+function sayAlert(payload: PayloadFields, { did, of }: Names, what: string, summary: string, severity: string): Said {
   const number = textAt(payload, "alert.number");
   const word = textAt(payload, `alert.${severity}`);
   return {
@@ -258,7 +258,7 @@ const ALERT_SEVERITIES: ReadonlyMap<string, Severity> = new Map(
 );
 
 /** Summarizes any other event: actor, action and object. */
-function sayOther(event: string, payload: Fields, { who, did, of }: Names): Said {
+function sayOther(event: string, payload: PayloadFields, { who, did, of }: Names): Said {
   const thing = event === "" ? "something" : event.replaceAll("_", " ");
   const name = textAt(
     payload,
@@ -268,20 +268,20 @@ function sayOther(event: string, payload: Fields, { who, did, of }: Names): Said
   return { text: did === "" ? `${who}: ${what}` : `${who} ${did} ${what}` };
 }
 
-function linkOf(event: string, payload: Fields): string {
+function linkOf(event: string, payload: PayloadFields): string {
   return textAt(payload, `${event}.html_url`, "issue.html_url", "pull_request.html_url", "organization.html_url");
 }
 
-function refOf(payload: Fields): string {
+function refOf(payload: PayloadFields): string {
   return `${textAt(payload, "ref_type") || "ref"} ${textAt(payload, "ref")}`;
 }
 
-function shaOf(payload: Fields, path: string): string {
+function shaOf(payload: PayloadFields, path: string): string {
   return textAt(payload, path).slice(0, SHA_DIGITS);
 }
 
 /** Returns the first line of a text, shortened. */
-function quoteAt(payload: Fields, path: string): string {
+function quoteAt(payload: PayloadFields, path: string): string {
   const [line = ""] = textAt(payload, path).trimStart().split(/\r?\n/, 1);
   return line.length <= LONGEST_QUOTE ? line : `${line.slice(0, LONGEST_QUOTE)}…`;
 }

@@ -6,7 +6,7 @@ import { tagIfCut } from "../../kit/cut-tag.ts";
 import type { ReadEvent, Received } from "../../kit/endpoint.ts";
 import { githubSentence } from "./github-sentences.ts";
 import { headerText, payloadItems, payloadObject, textAt } from "./payload.ts";
-import type { Fields, Payload } from "./payload.ts";
+import type { PayloadFields, Payload } from "./payload.ts";
 
 /** Members left out: URLs of GitHub's API and ids, which repeat what names say. */
 const NOISE = /^(?:url|gravatar_id|avatar_url|_links|user_view_type|site_admin)$|(?:^|_)node_id$|(?<!html)_url$/;
@@ -55,7 +55,7 @@ function* commitsOf(payload: Payload): Steps<number> {
   return count;
 }
 
-function attributesOf(payload: Fields, name: string): MutableAttributes {
+function attributesOf(payload: PayloadFields, name: string): MutableAttributes {
   const attributes: MutableAttributes = new Map(name === "" ? [] : [["event", name]]);
   const own = Object.entries(payload).filter(([key]) => !COMMON.some((common) => common === key));
   flattenInto(attributes, trimmed(Object.fromEntries(own), 0) as object);

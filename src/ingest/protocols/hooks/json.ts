@@ -4,7 +4,7 @@ import { isObject } from "../../kit/json.ts";
 import { tagIfCut } from "../../kit/cut-tag.ts";
 import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
 import { payloadItems, readPayload, textAt } from "./payload.ts";
-import type { Fields } from "./payload.ts";
+import type { PayloadFields } from "./payload.ts";
 
 /** Names of fields that serve as text if none of the usual ones is present. */
 const TEXTS = ["title", "summary", "subject", "description", "reason"] as const;
@@ -27,7 +27,7 @@ export function* decodeJson(received: Received): Generator<ReadEvent> {
   }
 }
 
-function eventOf(document: Fields, choice: Received["choice"]): ProducerEvent {
+function eventOf(document: PayloadFields, choice: Received["choice"]): ProducerEvent {
   const event = eventOfDocument(document, choice);
   return event.text === "" ? { ...event, text: textAt(document, ...TEXTS) } : event;
 }

@@ -10,7 +10,7 @@ import { indexIn } from "../../kit/text-lines.ts";
 import { PENDING } from "../../kit/steps.ts";
 import type { Received } from "../../kit/endpoint.ts";
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type PayloadFields = Readonly<Record<string, unknown>>;
 
 /** Decoded content of a request. */
 export type Payload<T = unknown> = {
@@ -22,7 +22,7 @@ export type Payload<T = unknown> = {
   readonly long: Buffer | null;
 };
 
-export type Item = Pick<LongValue, "value" | "isCut"> | Pending;
+export type PayloadItem = Pick<LongValue, "value" | "isCut"> | Pending;
 
 /** Length limit of a value around a list. It is copied into the event of each item. */
 export const MAX_COMMON_LENGTH = 1_024;
@@ -126,16 +126,16 @@ function whole(value: unknown): Payload {
 }
 
 /** Returns all items of the list at a path, however long it is; null if there is no list. */
-export function* payloadItems({ value, long }: Payload, steps: readonly string[]): Steps<Iterable<Item> | null> {
+export function* payloadItems({ value, long }: Payload, steps: readonly string[]): Steps<Iterable<PayloadItem> | null> {
   if (long !== null) return yield* elementsAt(long, steps);
   const list = follow(value, steps);
   return Array.isArray(list) ? list.map((one: unknown) => ({ value: one, isCut: false })) : null;
 }
 
 /** Decodes a request that must be an object. @throws LoggiaError `bad_body` */
-export function* payloadObject(received: Pick<Received, "body" | "headers">): Steps<Payload<Fields>> {
+export function* payloadObject(received: Pick<Received, "body" | "headers">): Steps<Payload<PayloadFields>> {
   const payload = yield* readPayload(received);
-  if (isObject(payload.value)) return payload as Payload<Fields>;
+  if (isObject(payload.value)) return payload as Payload<PayloadFields>;
   throw new LoggiaError("bad_body", "The body must be a JSON object");
 }
 /** Returns the value at a path, by own members and items only; undefined if there is none. */

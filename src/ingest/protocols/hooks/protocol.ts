@@ -3,7 +3,14 @@ import { READY_HOOKS } from "../../../catalog/hook-checks.ts";
 import { LoggiaError } from "../../../errors.ts";
 import type { Failure } from "../../../http/errors.ts";
 import { PENDING } from "../../kit/steps.ts";
-import type { Endpoint, Outcome, PostEndpoint, ProtocolAnswer, ReadEvent, Received } from "../../kit/endpoint.ts";
+import type {
+  ProtocolEndpoint,
+  Outcome,
+  PostEndpoint,
+  ProtocolAnswer,
+  ReadEvent,
+  Received,
+} from "../../kit/endpoint.ts";
 import type { Protocol } from "../protocol.ts";
 import { admitHook } from "./admit.ts";
 import { decodeAlerts } from "./alertmanager.ts";
@@ -20,7 +27,7 @@ const TYPE = "application/json; charset=utf-8";
 export const HOOKS: Protocol = {
   name: "hooks",
   page: "webhooks.md",
-  match(method, path): Endpoint | null {
+  match(method, path): ProtocolEndpoint | null {
     const name = method === "POST" || method === "PUT" ? PATH.exec(path)?.groups?.["name"] : undefined;
     return name === undefined ? null : endpoint(name.toLowerCase());
   },

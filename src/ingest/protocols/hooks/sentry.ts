@@ -6,7 +6,7 @@ import type { ProducerEvent, ReadEvent, Received } from "../../kit/endpoint.ts";
 import { parseSeverity } from "../../kit/severity.ts";
 import { readProducerTime } from "../../kit/times.ts";
 import { at, headerText, payloadObject, textAt } from "./payload.ts";
-import type { Fields } from "./payload.ts";
+import type { PayloadFields } from "./payload.ts";
 
 /** Long members of Sentry's events, which are better read in Sentry. */
 const LONG: ReadonlySet<string> = new Set(
@@ -28,7 +28,7 @@ export function* decodeSentry(received: Received): Generator<ReadEvent> {
   yield tagIfCut(isCut, eventOf(body, received.headers));
 }
 
-function eventOf(body: Fields, headers: Received["headers"]): ProducerEvent {
+function eventOf(body: PayloadFields, headers: Received["headers"]): ProducerEvent {
   const resource = headerText(headers, "sentry-hook-resource");
   const action = textAt(body, "action");
   const data = body["data"];
@@ -49,14 +49,14 @@ type Context = {
   readonly id?: string;
   readonly action: string;
   readonly resource: string;
-  readonly data: Fields;
-  readonly body: Fields;
+  readonly data: PayloadFields;
+  readonly body: PayloadFields;
 };
 
 const NOTHING = { severity: null, source: "", geo: null, time: null } as const;
 
 /** Creates the event of an issue alert, or of an error, with its stack trace. */
-function eventOfError(reported: Fields, context: Context): ProducerEvent {
+function eventOfError(reported: PayloadFields, context: Context): ProducerEvent {
   const rule = textAt(context.data, "triggered_rule");
   const event = textAt(reported, "event_id");
   const stack = stackOf(reported);
@@ -76,7 +76,7 @@ function eventOfError(reported: Fields, context: Context): ProducerEvent {
   };
 }
 
-function eventOfIssue(issue: Fields, context: Context): ProducerEvent {
+function eventOfIssue(issue: PayloadFields, context: Context): ProducerEvent {
   const title = textAt(issue, "title", "metadata.value", "culprit");
   return {
     ...NOTHING,
@@ -91,7 +91,7 @@ function eventOfIssue(issue: Fields, context: Context): ProducerEvent {
   };
 }
 
-function eventOfMetric(alert: Fields, context: Context): ProducerEvent {
+function eventOfMetric(alert: PayloadFields, context: Context): ProducerEvent {
   const { action, data } = context;
   const text = textAt(data, "description_title") || textAt(alert, "title");
   const description = textAt(data, "description_text");
@@ -128,7 +128,7 @@ function eventOfOther(context: Context): ProducerEvent {
 }
 
 /** Creates the event of a request of the older plugin. */
-function eventOfPlugin(body: Fields): ProducerEvent {
+function eventOfPlugin(body: PayloadFields): ProducerEvent {
   const reported = isObject(body["event"]) ? body["event"] : {};
   const stack = stackOf(reported);
   const { event: _, ...rest } = body;
@@ -163,14 +163,18 @@ function tagsOf({ resource, action }: Context): readonly string[] {
 }
 
 /** Returns the project: its name, or, if the event only has its number, its name from a URL. */
-function sourceOf(reported: Fields): string {
+function sourceOf(reported: PayloadFields): string {
   const named = textAt(reported, "project.slug", "project.name", "project_slug", "project_name");
   return (
     named || (PROJECT.exec(textAt(reported, "url", "web_url"))?.groups?.["project"] ?? textAt(reported, "project"))
   );
 }
 
-function attributesOf(reported: Fields, { action, resource, body }: Context, more: Fields = {}): MutableAttributes {
+function attributesOf(
+  reported: PayloadFields,
+  { action, resource, body }: Context,
+  more: PayloadFields = {},
+): MutableAttributes {
   const attributes: MutableAttributes = new Map();
   const context = {
     resource,
@@ -187,7 +191,7 @@ function attributesOf(reported: Fields, { action, resource, body }: Context, mor
 }
 
 /** Returns a Sentry event without long members, and without an exception that is in the stack. */
-function briefOf(reported: Fields, stack: string): Fields {
+function briefOf(reported: PayloadFields, stack: string): PayloadFields {
   return Object.fromEntries(
     Object.entries(reported).filter(([name]) => !LONG.has(name) && (name !== "exception" || stack === "")),
   );
@@ -204,7 +208,7 @@ function* pairsOf(tags: unknown): Generator<readonly [string, string]> {
 }
 
 /** Returns the stack trace of an event, innermost call first. */
-function stackOf(reported: Fields): string {
+function stackOf(reported: PayloadFields): string {
   const exceptions = at(reported, "exception.values") ?? at(reported, "sentry.interfaces.Exception.values");
   if (!Array.isArray(exceptions)) return "";
   const lines: string[] = [];

@@ -6,7 +6,7 @@ import type { Outcome, ProtocolAnswer } from "../../kit/endpoint.ts";
 import { lengthField, textField, varintField } from "./write.ts";
 
 /** The two encodings of OTLP. Responses use that of the request. */
-export type Encoding = "json" | "protobuf";
+export type OtlpEncoding = "json" | "protobuf";
 
 const JSON_TYPE = "application/json";
 /** Content types of JSON requests. Vector names the second one for requests in lines. */
@@ -18,7 +18,7 @@ const CODES: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 
 const INTERNAL = 13;
 
 /** Returns the encoding of a request; null if its content type is neither. */
-export function otlpEncoding(headers: IncomingHttpHeaders, body: Buffer): Encoding | null {
+export function otlpEncoding(headers: IncomingHttpHeaders, body: Buffer): OtlpEncoding | null {
   const type = (headers["content-type"] ?? "").split(";", 1)[0]!.trim().toLowerCase();
   if (type === "") return body[0] === OBJECT.open ? "json" : "protobuf";
   if (JSON_TYPES.has(type)) return "json";
@@ -26,7 +26,7 @@ export function otlpEncoding(headers: IncomingHttpHeaders, body: Buffer): Encodi
 }
 
 /** Returns a success, which is partial if some records could not be decoded. */
-export function success(encoding: Encoding, { rejected, fault }: Outcome): ProtocolAnswer {
+export function success(encoding: OtlpEncoding, { rejected, fault }: Outcome): ProtocolAnswer {
   const message = fault ?? "";
   if (encoding === "json") {
     const body =
@@ -38,7 +38,7 @@ export function success(encoding: Encoding, { rejected, fault }: Outcome): Proto
 }
 
 /** Returns a failure as a `google.rpc.Status`. */
-export function failure(encoding: Encoding, { status, body }: Failure): ProtocolAnswer {
+export function failure(encoding: OtlpEncoding, { status, body }: Failure): ProtocolAnswer {
   const { message } = (JSON.parse(body.json()) as { error: { message: string } }).error;
   const code = CODES[status] ?? INTERNAL;
   if (encoding === "json") return { status, type: JSON_TYPE, body: JSON.stringify({ code, message }) };

@@ -45,7 +45,7 @@ export function* readSplunkObjects(given: Buffer): Generator<ReadObject | Pendin
 }
 
 /** Where an object begins and ends. */
-export type Slice = { readonly start: number; readonly end: number };
+export type ObjectSlice = { readonly start: number; readonly end: number };
 
 /** Returns whether a line consists of JSON objects only, without anything between them. */
 export function* isRunOfObjects(line: Buffer): Steps<boolean> {
@@ -64,7 +64,7 @@ export function* isRunOfObjects(line: Buffer): Steps<boolean> {
 }
 
 /** Yields where the consecutive objects of a line are. @throws LoggiaError if there is more */
-export function* objectSlices(line: Buffer): Generator<Slice | Pending> {
+export function* objectSlices(line: Buffer): Generator<ObjectSlice | Pending> {
   const scanner = new JsonScanner(line);
   for (let start = scanner.skipBlank(0); start < line.length;) {
     if (line[start] !== OBJECT.open) throw scanner.malformed(OBJECT.expected);

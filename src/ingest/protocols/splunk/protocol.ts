@@ -1,5 +1,5 @@
 import { parseBody, isObject } from "../../kit/json.ts";
-import type { Endpoint, PostEndpoint, ProtocolAnswer, Reading, Received } from "../../kit/endpoint.ts";
+import type { ProtocolEndpoint, PostEndpoint, ProtocolAnswer, BodyReading, Received } from "../../kit/endpoint.ts";
 import type { Protocol } from "../protocol.ts";
 import { decodeEvents, decodeRaw } from "./decode.ts";
 import { answer, failure } from "./respond.ts";
@@ -12,7 +12,7 @@ const ACK_IDS = 2 ** 48;
 export const SPLUNK: Protocol = {
   name: "splunk",
   page: "splunk.md",
-  match(method, path): Endpoint | null {
+  match(method, path): ProtocolEndpoint | null {
     const match = COLLECTOR.exec(path);
     if (match === null) return null;
     const what = match.groups?.["what"] ?? "event";
@@ -24,8 +24,8 @@ export const SPLUNK: Protocol = {
   },
 };
 
-const HEALTH: Endpoint = { kind: "info", answer: () => answer(200, 17, "HEC is healthy") };
-const THERE: Endpoint = { kind: "info", answer: () => ({ status: 200, type: null, body: "" }) };
+const HEALTH: ProtocolEndpoint = { kind: "info", answer: () => answer(200, 17, "HEC is healthy") };
+const THERE: ProtocolEndpoint = { kind: "info", answer: () => ({ status: 200, type: null, body: "" }) };
 
 const EVENTS = endpoint((received) => ({
   items: decodeEvents(received.body, received.choice),
@@ -50,7 +50,7 @@ const ACKS: PostEndpoint = {
   storesNothing: true,
 };
 
-function endpoint(read: (received: Received) => Reading): PostEndpoint {
+function endpoint(read: (received: Received) => BodyReading): PostEndpoint {
   return { kind: "post", read, failed: failure };
 }
 

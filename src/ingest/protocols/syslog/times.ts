@@ -1,7 +1,14 @@
 import { isDeviceMessage } from "./mnemonic.ts";
 import { momentFromLocal, UTC } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
-import { clockTime, latestOf, midnightOf, USUAL_TIMES, withFraction, zoneOfOffset } from "../../kit/time-forms.ts";
+import {
+  clockTime,
+  latestMoment,
+  validMidnight,
+  USUAL_TIMES,
+  withFraction,
+  zoneOfOffset,
+} from "../../kit/time-forms.ts";
 import type { ProducerTime, TimeReading } from "../../kit/time-forms.ts";
 import { isAbbreviation, zoneOfAbbreviation } from "../../kit/time-zones.ts";
 import { readProducerTime } from "../../kit/times.ts";
@@ -60,10 +67,10 @@ export class BsdTimes {
       if (zone === null) return { time: null, unread: line.slice(start, end).replace(/ ?: ?$/, ""), end };
       const clock_ms = clockTime(Number(hour), Number(minute), Number(second));
       const momentIn = (year: number): number | null => {
-        const midnight = midnightOf(year, MONTHS.indexOf(month) + 1, Number(day));
+        const midnight = validMidnight(year, MONTHS.indexOf(month) + 1, Number(day));
         return midnight === null || clock_ms === null ? null : momentFromLocal(zone, midnight + clock_ms);
       };
-      const last_ms = year === null ? latestOf(momentIn, now_ms) : momentIn(Number(year));
+      const last_ms = year === null ? latestMoment(momentIn, now_ms) : momentIn(Number(year));
       if (last_ms === null) return null;
       this.#last_ms = last_ms;
       this.#last = name;

@@ -8,7 +8,7 @@ import { splitId } from "../database/schema.ts";
 import { FilterMemory } from "./filter-memory.ts";
 import type { FilteredBlock } from "./filter-memory.ts";
 import { FilterTables } from "./filter-tables.ts";
-import type { Span } from "./filter-tables.ts";
+import type { BlockSpan } from "./filter-tables.ts";
 import { idRanges } from "./id-ranges.ts";
 import type { IdRange } from "./id-ranges.ts";
 import { mayMeet, tokenCondition } from "./token-condition.ts";
@@ -21,7 +21,7 @@ import type { Scheduler } from "../../../scheduling/scheduler.ts";
 /**
  * A block: the filter holds the tokens of all rows whose upper integers lie from `first` to `last`.
  */
-export type Block = Span & { readonly filter: TokenFilter };
+export type Block = BlockSpan & { readonly filter: TokenFilter };
 
 export type BlockOptions = {
   /** Minimum number of events of a block, unless their texts are long. */
@@ -104,7 +104,7 @@ export class BlockIndex implements AsyncDisposable {
 
   async #readTable(connection: DuckDBConnection, table: string): Promise<void> {
     const log = this.#log;
-    const damaged: Span[] = [];
+    const damaged: BlockSpan[] = [];
     const before = new Set(this.#blocks);
     try {
       for await (const { first, last, encoded } of this.#tables.read(connection, table)) {

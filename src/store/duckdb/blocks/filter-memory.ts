@@ -1,13 +1,13 @@
 import type { Logger } from "pino";
 
-import type { Span } from "./filter-tables.ts";
+import type { BlockSpan } from "./filter-tables.ts";
 import { FilterFile } from "./filter-file.ts";
 import { TokenFilter } from "./token-filter.ts";
 import type { TokenSet } from "./token-filter.ts";
 import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
 /** A block whose filter may move. `filter` is null if only DuckDB has it: then it is scanned. */
-export type FilteredBlock = Span & { filter: TokenSet | null };
+export type FilteredBlock = BlockSpan & { filter: TokenSet | null };
 
 /** Share of the limit that is left in memory when it is exceeded. The rest becomes one file. */
 const KEPT = 7 / 8;

@@ -5,10 +5,10 @@ import type { EventId } from "../../../events/id.ts";
 import { WITH_IDS, idParameters, tokenBlocks } from "../database/schema.ts";
 
 /** Ids whose upper integers lie from `first` to `last`. */
-export type Span = { readonly first: bigint; readonly last: bigint };
+export type BlockSpan = { readonly first: bigint; readonly last: bigint };
 
 /** A filter as the file holds it. */
-export type FilterRow = Span & { readonly encoded: Uint8Array };
+export type FilterRow = BlockSpan & { readonly encoded: Uint8Array };
 
 /**
  * Blocks in one table: about a million events. A checkpoint rewrites each table that has changed
@@ -79,7 +79,7 @@ export class FilterTables {
     this.#rows += 1;
   }
 
-  async has(connection: DuckDBConnection, { first, last }: Span): Promise<boolean> {
+  async has(connection: DuckDBConnection, { first, last }: BlockSpan): Promise<boolean> {
     for (const name of await this.names(connection)) {
       const sql = `select 1 from ${name} where first_hi = $1::ubigint and last_hi = $2::ubigint`;
       if ((await connection.runAndReadAll(sql, [first, last])).currentRowCount > 0) return true;
@@ -87,7 +87,7 @@ export class FilterTables {
     return false;
   }
 
-  async remove(connection: DuckDBConnection, { first, last }: Span): Promise<void> {
+  async remove(connection: DuckDBConnection, { first, last }: BlockSpan): Promise<void> {
     for (const name of await this.names(connection)) {
       await connection.run(`delete from ${name} where first_hi = $1::ubigint and last_hi = $2::ubigint`, [first, last]);
     }

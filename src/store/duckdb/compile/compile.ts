@@ -10,7 +10,7 @@ import type { Statement } from "../database/run-statement.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
 
 /** A span of `created`, in milliseconds since the Unix epoch; `to` is exclusive. */
-export type Span = { readonly from: bigint; readonly to: bigint };
+export type IdRange = { readonly from: bigint; readonly to: bigint };
 
 type Filter = Pick<ListPlan, "from" | "logs" | "where">;
 
@@ -19,7 +19,7 @@ const FIELDS = `id_hi, id_lo, created, log, text, tags, class, value, lat, lon, 
 const ROW = `${FIELDS}, data is not null`;
 
 /** Counts the records of a plan, up to `most`, within `span` if one is given. */
-export function compileCount(plan: Filter, most: number, span: Span | null, schema: QuerySchema): Statement {
+export function compileCount(plan: Filter, most: number, span: IdRange | null, schema: QuerySchema): Statement {
   const bind = new Binder(schema, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(`select ${count(eventsTableSql(plan, bind), `${filter(plan, bind)} ${within}`, most)}`);
@@ -42,7 +42,7 @@ export function compileSlices(plan: Filter, shift: number, schema: QuerySchema):
 }
 
 /** Compiles a page of a plan. `span` narrows the scan to the page; `skip` counts from its start. */
-export function compilePage(plan: ListPlan, skip: number, span: Span | null, schema: QuerySchema): Statement {
+export function compilePage(plan: ListPlan, skip: number, span: IdRange | null, schema: QuerySchema): Statement {
   const bind = new Binder(schema, plan.logs);
   const within = span === null ? "" : `and ${isWithin(span, bind)}`;
   return bind.statement(
@@ -56,7 +56,7 @@ export function compilePage(plan: ListPlan, skip: number, span: Span | null, sch
  * The second table keeps DuckDB from first sorting the keys alone and then scanning the span again
  * for the rows of the page.
  */
-export function compileShortPage(plan: ListPlan, skip: number, span: Span, schema: QuerySchema): Statement {
+export function compileShortPage(plan: ListPlan, skip: number, span: IdRange, schema: QuerySchema): Statement {
   const bind = new Binder(schema, plan.logs);
   return bind.statement(
     `with single as materialized (select 1)
@@ -69,7 +69,7 @@ export function compileShortPage(plan: ListPlan, skip: number, span: Span, schem
  * Counts the records of a plan in order of time within a span, and returns `created` of the first
  * `most` of them in order, NULL if there are none.
  */
-export function compileFirstTimes(plan: ListPlan, most: number, span: Span, schema: QuerySchema): Statement {
+export function compileFirstTimes(plan: ListPlan, most: number, span: IdRange, schema: QuerySchema): Statement {
   const bind = new Binder(schema, plan.logs);
   const first = plan.sort[0]?.direction === "desc" ? "max" : "min";
   return bind.statement(
@@ -82,7 +82,7 @@ export function compileFirstTimes(plan: ListPlan, most: number, span: Span, sche
  * Compiles a page taken from a span that may be too narrow for it. The last column of each row is
  * the count of all records of the plan, up to `most`.
  */
-export function compileNearEnd(plan: ListPlan, span: Span, most: number, schema: QuerySchema): Statement {
+export function compileNearEnd(plan: ListPlan, span: IdRange, most: number, schema: QuerySchema): Statement {
   const bind = new Binder(schema, plan.logs);
   const where = filter(plan, bind);
   const events = eventsTableSql(plan, bind);
@@ -93,7 +93,7 @@ export function compileNearEnd(plan: ListPlan, span: Span, most: number, schema:
   );
 }
 
-function isWithin({ from, to }: Span, bind: Binder): string {
+function isWithin({ from, to }: IdRange, bind: Binder): string {
   return `created >= ${bind.big(from)} and created < ${bind.big(to)}`;
 }
 

@@ -10,7 +10,7 @@ import { filter } from "./compile.ts";
 import { compileAttributeColumns, attributeEntriesSql, namedEntriesSql } from "./attribute.ts";
 import { groupsSql } from "./group.ts";
 import { compileGroupKey } from "./key.ts";
-import type { Key } from "./key.ts";
+import type { CompiledKey } from "./key.ts";
 import { groupsByTags } from "./tags.ts";
 import type { Statement } from "../database/run-statement.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
@@ -196,7 +196,7 @@ export function compileTop(
   question: FieldsQuery,
   field: FieldWithValues | AttributeField,
   schema: QuerySchema,
-): { readonly statement: Statement; readonly key: Key } {
+): { readonly statement: Statement; readonly key: CompiledKey } {
   const bind = new Binder(schema, [question.log]);
   const plan = planOf(question);
   const key = compileGroupKey({ kind: "field", field }, 0, plan.where, bind);
@@ -218,7 +218,7 @@ export function compileTop(
 }
 
 /** Returns the text of an attribute's key. */
-function textOfKey({ shown }: Key): string {
+function textOfKey({ shown }: CompiledKey): string {
   const parts = shown.map((column) => (column.startsWith("d") ? plainText(column) : column));
   return parts.length === 1 ? parts[0]! : `coalesce(${parts.join(", ")})`;
 }

@@ -5,22 +5,22 @@ import { Binder, directed, unknown } from "./binder.ts";
 import { eventsTableSql, filter } from "./compile.ts";
 import { conditionColumn } from "./condition.ts";
 import { compileGroupKey } from "./key.ts";
-import type { Key } from "./key.ts";
+import type { CompiledKey } from "./key.ts";
 import { firstOfField, aggregateNumbers, valuesOfField } from "./aggregate-input.ts";
 import type { AggregateInput } from "./aggregate-input.ts";
 import { sumsOfColumn } from "./number-sums.ts";
-import { numberAggregationOf } from "../../number-aggregates.ts";
+import { numberAggregation } from "../../number-aggregates.ts";
 import { groupsByTags, isByTags } from "./tags.ts";
 import type { Statement } from "../database/run-statement.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
 
 /**
- * A statement whose rows have, for each key, the columns that {@link Key.read} expects, then the
+ * A statement whose rows have, for each key, the columns that {@link CompiledKey.read} expects, then the
  * aggregates. Unless `isSorted`, the rows are all groups in any order.
  */
 export type CompiledGroup = {
   readonly statement: Statement;
-  readonly keys: readonly Key[];
+  readonly keys: readonly CompiledKey[];
   readonly isSorted: boolean;
 };
 
@@ -39,7 +39,7 @@ export function compileGroup(plan: GroupPlan, schema: QuerySchema): CompiledGrou
   };
 }
 
-function orderOf({ sort, skip, take }: GroupPlan, keys: readonly Key[], bind: Binder): string {
+function orderOf({ sort, skip, take }: GroupPlan, keys: readonly CompiledKey[], bind: Binder): string {
   const by = sort.by === "key" ? [] : [`a${sort.by} ${directed(sort.direction)}`];
   const ties = directed(sort.by === "key" ? sort.direction : "asc");
   const order = [...by, ...keys.flatMap((key) => key.order).map((each) => `${each} ${ties}`)];
@@ -78,7 +78,7 @@ function havingOf(having: HavingCondition, aggregates: readonly Aggregate[], bin
  * row for each. If an event may have several aggregated values, each has a separate row that is not
  * `counted`.
  */
-export function groupsSql(plan: GroupPlan, keys: readonly Key[], bind: Binder): string {
+export function groupsSql(plan: GroupPlan, keys: readonly CompiledKey[], bind: Binder): string {
   const columns = new Columns(bind);
   const aggregates = plan.aggregates.map((aggregate) => columns.add(aggregate));
   const where = filter(plan, bind);
@@ -110,7 +110,7 @@ function listed(columns: readonly string[]): string {
 }
 
 /** Returns a row for each combination of the values of keys that may have several. */
-function unnested(keys: readonly Key[], columns: readonly string[], from: string): string {
+function unnested(keys: readonly CompiledKey[], columns: readonly string[], from: string): string {
   const lists = keys.flatMap(({ several }) => several ?? []);
   const others = keys.filter(({ several }) => several === null).flatMap((key) => key.columns);
   let sql = `select ${listed([...lists.map(({ list }, i) => `${list} as l${i}`), ...others, ...columns])} from ${from}`;
@@ -136,7 +136,7 @@ class Columns {
   add(aggregate: Aggregate): () => string {
     if ("of" in aggregate) {
       const name = this.#name(`number ${aggregate.of}`, () => aggregateNumbers(aggregate.of, this.#bind));
-      const aggregation = numberAggregationOf(aggregate);
+      const aggregation = numberAggregation(aggregate);
       return () => (aggregation.from === "sums" ? aggregation.sql(sumsOfColumn(name)) : aggregation.sql(name));
     }
     switch (aggregate.kind) {

@@ -1,11 +1,11 @@
 import { DOUBLE } from "@duckdb/node-api";
 
-import { civil, periodLength, periodOrigin, REPEATED, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { utcMidnight, periodLength, periodOrigin, REPEATED, offsetPeriodsFor } from "../../../query/calendar.ts";
 import { keyOfPlace } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
 import type { AttributeField, Bands, Condition, GroupField, Grouping, Period } from "../../../query/plan.ts";
 import { conditionTimeBounds } from "../../../query/time-range.ts";
-import type { Stretch } from "../../../query/zone.ts";
+import type { OffsetPeriod } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
 import type { Row } from "../database/run-statement.ts";
 import { plainText } from "../database/attributes.ts";
@@ -14,7 +14,7 @@ import { hasOthers, compileAttributeValues } from "./attribute.ts";
 import { AS_GIVEN, foldedText, hasFolds, textHashSql, levelRank, splitTagsSql } from "./condition.ts";
 
 /** A key of groups in SQL. */
-export type Key = {
+export type CompiledKey = {
   /** Columns of an event with one value, by which events are grouped. */
   readonly columns: readonly string[];
   /** Names of the columns that distinguish groups. */
@@ -38,7 +38,7 @@ export type Key = {
 };
 
 /** @param i index of the key, used in the names of its columns */
-export function compileGroupKey(by: Grouping, i: number, where: Condition, bind: Binder): Key {
+export function compileGroupKey(by: Grouping, i: number, where: Condition, bind: Binder): CompiledKey {
   switch (by.kind) {
     case "period":
       return by.unit === "months" ? monthKey(by, i, where, bind) : periodKey(by, i, where, bind);
@@ -54,7 +54,7 @@ export function compileGroupKey(by: Grouping, i: number, where: Condition, bind:
   }
 }
 
-function single(column: string, name: string): Key {
+function single(column: string, name: string): CompiledKey {
   return {
     columns: [`${column} as ${name}`],
     groups: [name],
@@ -71,7 +71,7 @@ function readValue([value]: Row): GroupValue {
 }
 
 /** Returns the key of a field. Texts are folded once for a group, not for each event. */
-function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): Key {
+function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): CompiledKey {
   const name = `k${i}`;
   if (field === "value") return single("value", name);
   if (field === "hash") return hashKey(name);
@@ -86,13 +86,13 @@ function fieldKey(field: Exclude<GroupField, "tags">, i: number, bind: Binder): 
 }
 
 /** Groups by text instead of by hash. Hashes are computed once for a group. */
-function hashKey(name: string): Key {
+function hashKey(name: string): CompiledKey {
   const hash = textHashSql(name);
   return { ...single("text", name), order: [`lower(${hash})`, hash], shown: [hash] };
 }
 
 /** An event is in the group of each of its tags, or in that of "" if it has none. */
-function tagKey(i: number, bind: Binder): Key {
+function tagKey(i: number, bind: Binder): CompiledKey {
   const [name, folded] = [`k${i}`, `f${i}`];
   return {
     ...single("''", name),
@@ -111,7 +111,7 @@ function tagKey(i: number, bind: Binder): Key {
  * Returns the key of an attribute. A value is identified by its text, or by its number if only that
  * is stored; `f` is the folded text where `lower` would get it wrong.
  */
-function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
+function attributeKey(field: AttributeField, i: number, bind: Binder): CompiledKey {
   const { number, text, others } = compileAttributeValues(field, bind);
   const [k, d, f] = [`k${i}`, `d${i}`, `f${i}`];
   if (others === null && number === null) return textKey(text, i);
@@ -141,7 +141,7 @@ function attributeKey(field: AttributeField, i: number, bind: Binder): Key {
 }
 
 /** Returns the key of an attribute with only ASCII texts, or without values. */
-function textKey(text: string | null, i: number): Key {
+function textKey(text: string | null, i: number): CompiledKey {
   const key = single(text ?? "null::varchar", `k${i}`);
   return { ...key, order: [`lower(k${i})`, `k${i}`] };
 }
@@ -151,7 +151,7 @@ function readNumberText([value]: Row): GroupValue {
 }
 
 /** Degrees are grouped as numbers; their text is as JavaScript writes it. */
-function placeKey(i: number): Key {
+function placeKey(i: number): CompiledKey {
   const [lat, lon] = [`lat${i}`, `lon${i}`];
   return {
     columns: [`lat as ${lat}`, `lon as ${lon}`],
@@ -167,7 +167,7 @@ function placeKey(i: number): Key {
   };
 }
 
-function bandKey({ of, bounds }: Bands, i: number, bind: Binder): Key {
+function bandKey({ of, bounds }: Bands, i: number, bind: Binder): CompiledKey {
   const name = `k${i}`;
   const parameters = bounds.map((bound) => bind.add(bound, DOUBLE));
   const band = (number: string): string => {
@@ -201,14 +201,14 @@ const BEFORE_ALL_MS = 100_000_001 * 86_400_000;
  * Returns the key of periods, by number. If the clock repeats hours, it is twice the number, plus 1
  * for the second time.
  */
-function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
+function periodKey(by: Period, i: number, where: Condition, bind: Binder): CompiledKey {
   const name = `k${i}`;
   const length_ms = periodLength(by)!;
   const origin_ms = periodOrigin(by);
   const early_ms = bind.schema.statistics.has("early") ? Math.ceil(BEFORE_ALL_MS / length_ms) * length_ms : 0;
   const length = bind.integer(length_ms);
   const stretches = stretchesIn(by, where);
-  const number = ({ offset_ms }: Stretch): string => {
+  const number = ({ offset_ms }: OffsetPeriod): string => {
     const shift_ms = offset_ms + early_ms - origin_ms;
     return shift_ms === 0 ? `created // ${length}` : `(created + ${bind.integer(shift_ms)}) // ${length}`;
   };
@@ -227,27 +227,27 @@ function periodKey(by: Period, i: number, where: Condition, bind: Binder): Key {
 }
 
 /** Returns at least one stretch: a range that ends before it begins has none. */
-function stretchesIn(by: Period, where: Condition): readonly Stretch[] {
-  const stretches = stretchesOfPeriod(by, ...conditionTimeBounds(where));
-  return stretches.length > 0 ? stretches : stretchesOfPeriod(by).slice(0, 1);
+function stretchesIn(by: Period, where: Condition): readonly OffsetPeriod[] {
+  const stretches = offsetPeriodsFor(by, ...conditionTimeBounds(where));
+  return stretches.length > 0 ? stretches : offsetPeriodsFor(by).slice(0, 1);
 }
 
 /** Months of the clock, numbered from the year 0. */
-function monthKey(by: Period, i: number, where: Condition, bind: Binder): Key {
+function monthKey(by: Period, i: number, where: Condition, bind: Binder): CompiledKey {
   const stretches = stretchesIn(by, where);
-  const month = ({ offset_ms }: Stretch): string => {
+  const month = ({ offset_ms }: OffsetPeriod): string => {
     const local = `epoch_ms(created + ${bind.integer(offset_ms)})`;
     return `12 * year(${local}) + month(${local}) - 1`;
   };
   const read = ([key]: Row): number => {
     const year = Math.floor(Number(key) / 12);
-    return civil(year, Number(key) - 12 * year + 1, 1);
+    return utcMidnight(year, Number(key) - 12 * year + 1, 1);
   };
   return { ...single(byStretch(stretches, month, bind), `k${i}`), read };
 }
 
 /** Returns `of` of the stretch that an event is in, as a binary search in SQL. */
-function byStretch(stretches: readonly Stretch[], of: (stretch: Stretch) => string, bind: Binder): string {
+function byStretch(stretches: readonly OffsetPeriod[], of: (stretch: OffsetPeriod) => string, bind: Binder): string {
   if (stretches.length === 1) return of(stretches[0]!);
   const middle = stretches.length >> 1;
   const [before, after] = [stretches.slice(0, middle), stretches.slice(middle)];

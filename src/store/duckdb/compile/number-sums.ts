@@ -1,15 +1,15 @@
 import type { Aggregate } from "../../../query/plan.ts";
-import { numberAggregationOf } from "../../number-aggregates.ts";
+import { numberAggregation } from "../../number-aggregates.ts";
 import type { AggregateOfSums, NumberSums } from "../../number-aggregates.ts";
 
 /**
  * Returns how an aggregate follows from the events counted, or from the sums of their `value`,
  * in the parts of a group; null if it does not.
  */
-export function summedAggregateOf(aggregate: Aggregate): "count" | AggregateOfSums | null {
+export function summedAggregate(aggregate: Aggregate): "count" | AggregateOfSums | null {
   if (aggregate.kind === "count") return aggregate.where === null ? "count" : null;
   if (!("of" in aggregate) || aggregate.of !== "value") return null;
-  const aggregation = numberAggregationOf(aggregate);
+  const aggregation = numberAggregation(aggregate);
   return aggregation.from === "sums" ? aggregation : null;
 }
 

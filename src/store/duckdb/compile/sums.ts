@@ -1,5 +1,5 @@
 import { Binder } from "./binder.ts";
-import type { Span } from "./compile.ts";
+import type { IdRange } from "./compile.ts";
 import { MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
 import { sumsOfColumn } from "./number-sums.ts";
 import type { Statement } from "../database/run-statement.ts";
@@ -24,7 +24,7 @@ export type SumsRow = readonly [
  * and of all events within each of the edges, from 1 on. A single statement, so that all see the
  * same state. Beyond {@link MOST_SLICES} some slices are omitted.
  */
-export function compileSums(log: number, beyond: bigint | null, edges: readonly Span[]): Statement {
+export function compileSums(log: number, beyond: bigint | null, edges: readonly IdRange[]): Statement {
   const bind = new Binder();
   const isBeyond = beyond === null ? "" : ` and id_hi > ${bind.unsigned(beyond)}`;
   const within = edges.map(({ from, to }) => ` and created >= ${bind.big(from)} and created < ${bind.big(to)}`);

@@ -1,14 +1,14 @@
 import type { Aggregate, GroupPlan } from "../../../query/plan.ts";
 import type { Binder } from "./binder.ts";
 import { eventsTableSql, filter } from "./compile.ts";
-import { MERGED_SUMS, summedAggregateOf, sumsOfColumn } from "./number-sums.ts";
+import { MERGED_SUMS, summedAggregate, sumsOfColumn } from "./number-sums.ts";
 import { foldedText, hasFolds, splitTagsSql } from "./condition.ts";
 
 /** Returns whether {@link groupsByTags} can answer a plan. */
 export function isByTags({ by, aggregates }: GroupPlan): boolean {
   const [first, second] = by;
   if (first?.kind !== "field" || first.field !== "tags" || second !== undefined) return false;
-  return aggregates.every((aggregate) => summedAggregateOf(aggregate) !== null);
+  return aggregates.every((aggregate) => summedAggregate(aggregate) !== null);
 }
 
 const SUMS = Object.entries(sumsOfColumn("value"));
@@ -17,7 +17,7 @@ const SUMS_OF_GROUPS = SUMS.map(([name]) => `"${name}"`).join(", ");
 
 /** Returns the SQL of an aggregate of the parts of a group. */
 function mergedValue(aggregate: Aggregate): string {
-  const summed = summedAggregateOf(aggregate)!;
+  const summed = summedAggregate(aggregate)!;
   return summed === "count" ? `sum("count")::bigint` : summed.sql(MERGED_SUMS);
 }
 

@@ -1,4 +1,4 @@
-import { roundingErrorOf } from "../../number-aggregates.ts";
+import { roundingError } from "../../number-aggregates.ts";
 import type { NumberSums } from "../../number-aggregates.ts";
 import type { Database } from "../database/database.ts";
 
@@ -9,7 +9,7 @@ export const SLICE_MS = 900_000;
 export const MOST_SLICES = 50_000;
 
 /** Sums of a log's events created in one slice of time. */
-export type Slice = NumberSums & {
+export type SumsSlice = NumberSums & {
   /** Number of the slice, from 1970 on. */
   readonly slice: number;
   readonly count: number;
@@ -24,7 +24,7 @@ export type LogSums = {
   /** See {@link Database.writeVersion}: nothing was written since. */
   readonly writeVersion: number | null;
   /** By number; null if there are too many. */
-  readonly slices: ReadonlyMap<number, Slice> | null;
+  readonly slices: ReadonlyMap<number, SumsSlice> | null;
 };
 
 /**
@@ -94,7 +94,7 @@ export class TimeSums {
 }
 
 /** Adds two slices, of the same time or for a group that contains both. */
-export function added(a: Slice, b: Slice): Slice {
+export function added(a: SumsSlice, b: SumsSlice): SumsSlice {
   if (a.numbers === 0 || b.numbers === 0) {
     const numbers = a.numbers === 0 ? b : a;
     return { ...numbers, slice: a.slice, count: a.count + b.count };
@@ -104,7 +104,7 @@ export function added(a: Slice, b: Slice): Slice {
     count: a.count + b.count,
     numbers: a.numbers + b.numbers,
     sum: a.sum + b.sum,
-    error: a.error + b.error + roundingErrorOf(a.sum, b.sum),
+    error: a.error + b.error + roundingError(a.sum, b.sum),
     min: b.min < a.min ? b.min : a.min,
     max: b.max > a.max ? b.max : a.max,
   };

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 import { parseNumber } from "../../../events/attributes.ts";
-import { keyOfPeriod, periodLength, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { keyOfPeriod, periodLength, offsetPeriodsFor } from "../../../query/calendar.ts";
 import { meetsHaving, orderOfGroups } from "../../../query/groups.ts";
 import type { Condition, GroupPlan, Period } from "../../../query/plan.ts";
 import { conditionTimeRange } from "../../../query/time-range.ts";
@@ -10,13 +10,13 @@ import { valueOfSums } from "../../number-aggregates.ts";
 import type { AggregateOfSums } from "../../number-aggregates.ts";
 import type { Group, GroupValue } from "../../store.ts";
 import { queryRows } from "../database/run-statement.ts";
-import type { Span } from "../compile/compile.ts";
+import type { IdRange } from "../compile/compile.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
-import { summedAggregateOf } from "../compile/number-sums.ts";
+import { summedAggregate } from "../compile/number-sums.ts";
 import { compileSums, sliceNumber } from "../compile/sums.ts";
 import type { SumsRow } from "../compile/sums.ts";
 import { added, MOST_SLICES, SLICE_MS } from "../memory/time-sums.ts";
-import type { LogSums, Slice, TimeSums } from "../memory/time-sums.ts";
+import type { LogSums, SumsSlice, TimeSums } from "../memory/time-sums.ts";
 import type { QuerySchema } from "../memory/query-schema.ts";
 import type { WorkKind } from "../../../scheduling/yielding.ts";
 
@@ -37,7 +37,7 @@ type SumsContext = {
 type SumsQuery = { readonly period: Period | null; readonly aggregates: readonly ("count" | AggregateOfSums)[] };
 
 /** The slices entirely within a range, and the parts at its ends that do not fill a slice. */
-type AlignedRange = { readonly from: number; readonly to: number; readonly edges: readonly Span[] };
+type AlignedRange = { readonly from: number; readonly to: number; readonly edges: readonly IdRange[] };
 
 /**
  * Computes groups from sums by time. Returns null if the plan needs anything else, if the sums are
@@ -61,7 +61,7 @@ export async function groupBySums(
   const isCount = plan.aggregates.every(({ kind }) => kind === "count");
   if (before === undefined && isCount && !sums.isQueriedAgain(log)) return null;
   const isSame = before !== undefined && writeVersion !== null && before.writeVersion === writeVersion;
-  const edges: Slice[] = [];
+  const edges: SumsSlice[] = [];
   let now = before;
   if (!isSame || cut.edges.length > 0) {
     const rows = await queryRows(connection, compileSums(log, before?.upTo ?? null, cut.edges), querying);
@@ -84,7 +84,7 @@ function sumsQueryOf({ from, by, aggregates }: GroupPlan): SumsQuery | null {
   const [first = null] = by;
   if (from.kind !== "events" || by.length > 1) return null;
   if (first !== null && (first.kind !== "period" || !isOfSlices(first))) return null;
-  const summed = aggregates.map(summedAggregateOf).filter((aggregate) => aggregate !== null);
+  const summed = aggregates.map(summedAggregate).filter((aggregate) => aggregate !== null);
   return summed.length === aggregates.length ? { period: first, aggregates: summed } : null;
 }
 
@@ -122,7 +122,7 @@ async function isWorthBuilding(
   return asked_ms >= SHARE_OF_EXTENT * (last - first);
 }
 
-type ScannedSlice = { readonly edge: number; readonly slice: Slice; readonly last: bigint };
+type ScannedSlice = { readonly edge: number; readonly slice: SumsSlice; readonly last: bigint };
 
 function sliceOf(row: SumsRow): ScannedSlice {
   const [edge, , count, numbers, sum, min, max, last] = row;
@@ -148,7 +148,7 @@ function withFresh(
   writeVersion: number | null,
 ): LogSums {
   const upTo = fresh.reduce((most, { last }) => (last > most ? last : most), before?.upTo ?? 0n);
-  const known = before?.slices ?? new Map<number, Slice>();
+  const known = before?.slices ?? new Map<number, SumsSlice>();
   if (fresh.length === 0) return { mutationVersion, upTo, writeVersion, slices: known };
   if (fresh.length > MOST_SLICES) return { mutationVersion, upTo, writeVersion, slices: null };
   const slices = new Map(known);
@@ -160,10 +160,10 @@ function withFresh(
 }
 
 /** Returns null if a group does not consist of whole slices, or if a sum overflows. */
-function groupsOf(slices: readonly Slice[], { period, aggregates }: SumsQuery): Group[] | null {
+function groupsOf(slices: readonly SumsSlice[], { period, aggregates }: SumsQuery): Group[] | null {
   if (period !== null && !isAligned(period, slices)) return null;
   const keyOf = period === null ? () => null : keyOfPeriod(period);
-  const found = new Map<number | null, Slice>();
+  const found = new Map<number | null, SumsSlice>();
   if (period === null) found.set(null, NOTHING);
   for (const slice of slices) {
     const key = keyOf(slice.slice * SLICE_MS);
@@ -177,20 +177,20 @@ function groupsOf(slices: readonly Slice[], { period, aggregates }: SumsQuery): 
   }));
 }
 
-const NOTHING: Slice = { slice: 0, count: 0, numbers: 0, sum: 0, error: 0, min: 0, max: 0 };
+const NOTHING: SumsSlice = { slice: 0, count: 0, numbers: 0, sum: 0, error: 0, min: 0, max: 0 };
 
 /** Returns whether the zone's offset is a multiple of a slice throughout their time. */
-function isAligned(period: Period, slices: readonly Slice[]): boolean {
+function isAligned(period: Period, slices: readonly SumsSlice[]): boolean {
   const [first, last] = slices.reduce<readonly [number, number]>(
     ([least, most], { slice }) => [Math.min(least, slice), Math.max(most, slice)],
     [Infinity, -Infinity],
   );
-  return stretchesOfPeriod(period, first * SLICE_MS, (last + 1) * SLICE_MS).every(
+  return offsetPeriodsFor(period, first * SLICE_MS, (last + 1) * SLICE_MS).every(
     ({ from_ms, offset_ms }) => offset_ms % SLICE_MS === 0 && (from_ms <= first * SLICE_MS || from_ms % SLICE_MS === 0),
   );
 }
 
-function valueOf(aggregate: "count" | AggregateOfSums, slice: Slice): GroupValue {
+function valueOf(aggregate: "count" | AggregateOfSums, slice: SumsSlice): GroupValue {
   if (aggregate === "count") return slice.count;
   return valueOfSums(aggregate, { ...slice, sum: slice.sum + slice.error });
 }

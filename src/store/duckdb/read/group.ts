@@ -9,7 +9,7 @@ import type { Group, GroupValue } from "../../store.ts";
 import { runStatement, readResultRows } from "../database/run-statement.ts";
 import type { Row } from "../database/run-statement.ts";
 import { compileGroup } from "../compile/group.ts";
-import type { Key } from "../compile/key.ts";
+import type { CompiledKey } from "../compile/key.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import { groupBySums } from "./group-by-sums.ts";
 import type { WorkKind } from "../../../scheduling/yielding.ts";
@@ -39,7 +39,7 @@ export async function group(
   return isSorted ? groups : await sorted(groups, plan, querying);
 }
 
-function toGroup(row: Row, keys: readonly Key[], aggregates: number): Group {
+function toGroup(row: Row, keys: readonly CompiledKey[], aggregates: number): Group {
   let next = 0;
   const keysOfGroup = keys.map(({ shown, read }) => read(row.slice(next, (next += shown.length))));
   const values = row

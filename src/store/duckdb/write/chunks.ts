@@ -18,7 +18,7 @@ const STEP_LENGTH = 128 * 1024;
 const MAX_FREE_CHUNKS = 20;
 
 /** A table, and how items become its rows. */
-export type Table<Item, Row> = {
+export type ChunkTable<Item, Row> = {
   readonly name: string;
   /** The columns of the table, in order. Later ones may be appended, see {@link appendChunks}. */
   readonly columns: readonly Column<Row>[];
@@ -33,12 +33,12 @@ export type Table<Item, Row> = {
  * otherwise be freed only when the small objects that own it are collected.
  */
 export class ChunkPool<Item, Row> {
-  readonly table: Table<Item, Row>;
+  readonly table: ChunkTable<Item, Row>;
   readonly scheduler: Scheduler;
   readonly beginColumn: BeginColumn;
   readonly #free: DuckDBDataChunk[] = [];
 
-  constructor(table: Table<Item, Row>, scheduler: Scheduler, beginColumn: BeginColumn = beginVector) {
+  constructor(table: ChunkTable<Item, Row>, scheduler: Scheduler, beginColumn: BeginColumn = beginVector) {
     this.table = table;
     this.scheduler = scheduler;
     this.beginColumn = beginColumn;

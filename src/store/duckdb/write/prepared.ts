@@ -6,7 +6,7 @@ import type { PreparedEvents } from "../../store.ts";
 import { Rows } from "./chunks.ts";
 import type { ChunkPool } from "./chunks.ts";
 import { chunkEventIds } from "./rows.ts";
-import type { EventRow } from "./rows.ts";
+import type { ColumnRow } from "./rows.ts";
 import type { Blocks } from "../blocks/no-blocks.ts";
 import type { TokenList, TokenListPool } from "../blocks/token-list.ts";
 import type { Scheduler } from "../../../scheduling/scheduler.ts";
@@ -22,21 +22,21 @@ export class DuckdbEvents implements PreparedEvents {
   isAscending = true;
   first: EventId | "" = "";
   last: EventId | "" = "";
-  readonly #pool: ChunkPool<StoredEvent, EventRow>;
+  readonly #pool: ChunkPool<StoredEvent, ColumnRow>;
   readonly #blocks: Pick<Blocks, "addTokens">;
   readonly #tokenLists: TokenListPool;
   readonly #tokens: TokenList;
   /** Events share their tokens with events picked from them, and either may outlive the other. */
   #sharesTokens: boolean;
   /** null once the events are written. */
-  #rows: Rows<StoredEvent, EventRow> | null;
+  #rows: Rows<StoredEvent, ColumnRow> | null;
   #length = 0;
 
   constructor(
-    pool: ChunkPool<StoredEvent, EventRow>,
+    pool: ChunkPool<StoredEvent, ColumnRow>,
     blocks: Pick<Blocks, "addTokens">,
     tokenLists: TokenListPool,
-    picked: { readonly rows: Rows<StoredEvent, EventRow>; readonly tokens: TokenList } | null = null,
+    picked: { readonly rows: Rows<StoredEvent, ColumnRow>; readonly tokens: TokenList } | null = null,
   ) {
     this.#pool = pool;
     this.#blocks = blocks;
@@ -128,7 +128,7 @@ export class DuckdbEvents implements PreparedEvents {
     this.last = id;
   }
 
-  get #unwritten(): Rows<StoredEvent, EventRow> {
+  get #unwritten(): Rows<StoredEvent, ColumnRow> {
     if (this.#rows === null) throw new Error("these events have been written");
     return this.#rows;
   }

@@ -10,7 +10,7 @@ import { isAscii } from "../../../events/ascii.ts";
 import { fold } from "../../../events/text.ts";
 import type { Alert } from "../../store.ts";
 import type { ColumnKind, AttributeCells } from "../database/attributes.ts";
-import type { Table } from "./chunks.ts";
+import type { ChunkTable } from "./chunks.ts";
 import type { ColumnStatistics } from "../memory/column-statistics.ts";
 import { EVENT_WIDTH, FOLDED_FIELDS, foldedUnlessAscii, joinId, tagLine, TEXT_COLUMNS } from "../database/schema.ts";
 import type { FoldedField } from "../database/schema.ts";
@@ -19,7 +19,7 @@ import type { Column } from "./vectors/columns.ts";
 import { distinctTexts, texts } from "./vectors/texts.ts";
 
 /** A row of `events`, with the state shared by all rows that are converted together. */
-export type EventRow = {
+export type ColumnRow = {
   readonly event: StoredEvent;
   readonly step: Step;
   /** null if the event has no attributes. */
@@ -48,7 +48,7 @@ const ID_HI = 1;
  * The columns of `events`, in the order of the table. Folded forms come after the texts that set
  * `isAscii`; a pattern is ASCII if its text is.
  */
-const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[] => [
+const eventColumns = (statistics: ColumnStatistics): readonly Column<ColumnRow>[] => [
   bigints(({ event }) => event.created),
   hexUbigints(({ event }) => event.id.slice(0, 16)),
   uintegers(({ event }) => parseInt(event.id.slice(16), 16)),
@@ -60,7 +60,7 @@ const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[]
   doubles(({ event: { geo } }) => (geo !== null && "lon" in geo ? geo.lon : null)),
   texts(({ event: { geo } }) => (geo !== null && "ip" in geo ? geo.ip : null)),
   texts(({ event }) => event.data),
-  structs<EventRow, Folded>(
+  structs<ColumnRow, Folded>(
     ({ event, step }) => (step.isAscii || isPlain(event) ? null : foldedOf(event, statistics)),
     Object.fromEntries(FOLDED_FIELDS.map((name) => [name, texts((folded) => folded?.[name] ?? null)])),
   ),
@@ -76,15 +76,15 @@ const eventColumns = (statistics: ColumnStatistics): readonly Column<EventRow>[]
   ),
 ];
 
-function textColumn(name: (typeof TEXT_COLUMNS)[number]): Column<EventRow> {
+function textColumn(name: (typeof TEXT_COLUMNS)[number]): Column<ColumnRow> {
   if (name === "text") return distinctTexts(({ event }) => event.text, markNonAscii);
   if (name === "tags") return distinctTexts(({ event }) => tagLine(distinctTags(event.tags)), markNonAscii);
   const column = "varies" in EVENT_SCHEMA[name].keyword ? distinctTexts : texts;
-  return column<EventRow>(({ event }) => event[name], markNonAscii);
+  return column<ColumnRow>(({ event }) => event[name], markNonAscii);
 }
 
-function attributeColumn(kind: ColumnKind, column: number): Column<EventRow> {
-  const has = ({ spread }: EventRow): boolean => spread?.cells[column] !== undefined;
+function attributeColumn(kind: ColumnKind, column: number): Column<ColumnRow> {
+  const has = ({ spread }: ColumnRow): boolean => spread?.cells[column] !== undefined;
   return kind === "number"
     ? where(
         has,
@@ -96,12 +96,12 @@ function attributeColumn(kind: ColumnKind, column: number): Column<EventRow> {
       );
 }
 
-function markNonAscii({ step }: EventRow): void {
+function markNonAscii({ step }: ColumnRow): void {
   step.isAscii = false;
 }
 
 /** Returns the table of events, which records statistics about them in `statistics`. */
-export function eventsTable(statistics: ColumnStatistics): Table<StoredEvent, EventRow> {
+export function eventsTable(statistics: ColumnStatistics): ChunkTable<StoredEvent, ColumnRow> {
   const columns = [...eventColumns(statistics)];
   const { kinds } = statistics.attributes;
   return {
@@ -141,7 +141,7 @@ export function chunkEventIds(chunk: DuckDBDataChunk): EventId[] {
   return hi.map((high, row) => joinId(high, lo[row]!));
 }
 
-export const ALERTS_TABLE: Table<Alert, Alert> = {
+export const ALERTS_TABLE: ChunkTable<Alert, Alert> = {
   name: "alerts",
   columns: [
     hexUbigints(({ event }) => event.id.slice(0, 16)),

@@ -1,5 +1,5 @@
 /** One or two lines of a bulk request, each with a line break. */
-export type Operation = string;
+export type EncodedOperation = string;
 
 /** Operations of bulk requests as bytes to send: one buffer, and each operation's offset. */
 export class BulkOperations {
@@ -12,7 +12,7 @@ export class BulkOperations {
     this.#starts = starts;
   }
 
-  static of(operations: readonly Operation[]): BulkOperations {
+  static of(operations: readonly EncodedOperation[]): BulkOperations {
     const joined = operations.join("");
     const bytes = Buffer.from(joined);
     const isAscii = bytes.length === joined.length;

@@ -6,22 +6,22 @@ import { elasticsearchReason, translateElasticsearchError } from "../../../elast
 import { LoggiaError } from "../../../errors.ts";
 import type { WriteOutcome } from "../../store.ts";
 import { BulkOperations } from "./bulk-encoding.ts";
-import type { Operation } from "./bulk-encoding.ts";
+import type { EncodedOperation } from "./bulk-encoding.ts";
 
 /** Maximum size of a request. A node accepts 100 MB by default, but indexes best far below that. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 const MAX_REQUEST_ITEMS = 5000;
 const REQUEST_TIMEOUT_MS = 60_000;
 
-export function createOperation(index: string, id: string, document: string): Operation {
+export function createOperation(index: string, id: string, document: string): EncodedOperation {
   return `{"create":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n${document}\n`;
 }
 
-export function indexOperation(index: string, id: string, document: string): Operation {
+export function indexOperation(index: string, id: string, document: string): EncodedOperation {
   return `{"index":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n${document}\n`;
 }
 
-export function deleteOperation(index: string, id: string): Operation {
+export function deleteOperation(index: string, id: string): EncodedOperation {
   return `{"delete":{"_index":${JSON.stringify(index)},"_id":${JSON.stringify(id)}}}\n`;
 }
 
@@ -31,7 +31,7 @@ export function updateOperation(
   id: string,
   { seqNo, primaryTerm }: { readonly seqNo: number; readonly primaryTerm: number },
   fields: object,
-): Operation {
+): EncodedOperation {
   const action = { _index: index, _id: id, if_seq_no: seqNo, if_primary_term: primaryTerm };
   return `{"update":${JSON.stringify(action)}}\n${JSON.stringify({ doc: fields })}\n`;
 }
@@ -57,7 +57,7 @@ export async function writeEncodedBulk(client: Client, operations: BulkOperation
 }
 
 /** Sends operations as {@link writeEncodedBulk} does. */
-export function writeBulk(client: Client, operations: readonly Operation[]): Promise<WriteOutcome[]> {
+export function writeBulk(client: Client, operations: readonly EncodedOperation[]): Promise<WriteOutcome[]> {
   return writeEncodedBulk(client, BulkOperations.of(operations));
 }
 
@@ -153,7 +153,7 @@ const BACK_OFF_MS = 100;
  * Writes operations for a waiting user, with a few retries while the cluster is busy.
  * @throws LoggiaError `store_unavailable` if some still fail; the others are kept
  */
-export async function writeNow(client: Client, operations: readonly Operation[]): Promise<void> {
+export async function writeNow(client: Client, operations: readonly EncodedOperation[]): Promise<void> {
   let left = operations;
   for (let attempt = 1; left.length > 0; attempt++) {
     const outcomes = await writeBulk(client, left);

@@ -13,19 +13,19 @@ const KEEP_ALIVE = "2m";
 export type Hit = estypes.SearchHit;
 
 /** A search without its index. */
-export type Request = Omit<estypes.SearchRequest, "index" | "allow_partial_search_results">;
+export type SearchRequest = Omit<estypes.SearchRequest, "index" | "allow_partial_search_results">;
 
 /**
  * For a search sorted by a field, Elasticsearch first checks in an extra round whether each shard
  * can have hits. That is not worth it for as few shards as a node searches concurrently.
  */
-export const WITHOUT_PRE_FILTER: Request = { pre_filter_shard_size: 5 };
+export const WITHOUT_PRE_FILTER: SearchRequest = { pre_filter_shard_size: 5 };
 
 /**
  * Searches an index, an alias or a point in time. A missing index counts as empty: its first
  * document creates it. An unavailable shard is an error, never a partial result.
  */
-export type Searcher = (request: Request) => Promise<estypes.SearchResponse<unknown, Record<string, Aggregate>>>;
+export type Searcher = (request: SearchRequest) => Promise<estypes.SearchResponse<unknown, Record<string, Aggregate>>>;
 
 /** The fields of aggregations that are read. */
 export type Aggregate = {

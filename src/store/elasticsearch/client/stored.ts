@@ -5,7 +5,7 @@ import type { Document } from "../documents/document.ts";
 import { retryTransient } from "./scan.ts";
 
 /** A document in the version that was read. */
-export type Stored = { readonly document: Document; readonly seqNo: number; readonly primaryTerm: number };
+export type StoredDocument = { readonly document: Document; readonly seqNo: number; readonly primaryTerm: number };
 type SourceFilter = { includes: string[] } | { excludes: string[] };
 
 /** Reads the current document, searchable or not. Returns null if there is none but a marker. */
@@ -14,7 +14,7 @@ export async function readStored(
   index: string,
   id: string,
   filter: SourceFilter,
-): Promise<Stored | null> {
+): Promise<StoredDocument | null> {
   const fields = "includes" in filter ? { _source_includes: filter.includes } : { _source_excludes: filter.excludes };
   const get = () => retryTransient(() => client.get<Partial<Document>>({ index, id, ...fields }, { ignore: [404] }));
   let response = await get();
@@ -33,7 +33,7 @@ export async function readIn(
   id: string,
   log: LogKey,
   filter: SourceFilter,
-): Promise<Stored | null> {
+): Promise<StoredDocument | null> {
   const stored = await readStored(client, index, id, filter);
   return stored?.document.log === log ? stored : null;
 }

@@ -18,7 +18,7 @@ import {
   textTerm,
 } from "../documents/attributes.ts";
 import { ODD_TEXT, SEEN } from "../documents/document.ts";
-import { DOUBT_OF_DATA, lacksNumbers } from "./doubts.ts";
+import { DOUBT_OF_DATA, lacksNumbers } from "./uncertain.ts";
 import { compileNear, compileWithin } from "./geo.ts";
 import { ALL, and, matchAnyValue, conjuncts, queryDepth, not, NOTHING, or } from "../client/queries.ts";
 import type { Query } from "../client/queries.ts";

@@ -1,6 +1,6 @@
 import type { estypes } from "@elastic/elasticsearch";
 
-import { REPEATED, periodLength, periodOrigin, startOfPeriod, stretchesOfPeriod } from "../../../query/calendar.ts";
+import { REPEATED, periodLength, periodOrigin, startOfPeriod, offsetPeriodsFor } from "../../../query/calendar.ts";
 import { LEVELS } from "../../../events/level.ts";
 import { placeOfKey } from "../../../query/places.ts";
 import { isAttribute } from "../../../query/plan.ts";
@@ -13,7 +13,7 @@ import type {
   NumberSource,
   Period,
 } from "../../../query/plan.ts";
-import type { Stretch } from "../../../query/zone.ts";
+import type { OffsetPeriod } from "../../../query/zone.ts";
 import type { GroupValue } from "../../store.ts";
 import { attributeColumn, keyOfField } from "../documents/attributes.ts";
 import { isAtLeast } from "./compile.ts";
@@ -25,7 +25,7 @@ import type { RawKey } from "../client/scan.ts";
  * Some of the groups of a key: the events that a filter finds, as one group or as the groups of an
  * Elasticsearch aggregation source. Each group is in one slice.
  */
-export type Slice = { readonly filter: Query | null } & (
+export type GroupSlice = { readonly filter: Query | null } & (
   { readonly kind: "one"; readonly key: GroupValue } | ({ readonly kind: "many" } & Source)
 );
 
@@ -45,9 +45,9 @@ type Histogram = Pick<estypes.AggregationsDateHistogramAggregation, "field" | "f
 };
 
 /** Range of time that contains all requested events. */
-export type Span = readonly [from_ms: number, to_ms: number];
+export type TimeSpan = readonly [from_ms: number, to_ms: number];
 
-export function timeSlices(by: Grouping, span: Span): Slice[] {
+export function timeSlices(by: Grouping, span: TimeSpan): GroupSlice[] {
   switch (by.kind) {
     case "field":
       return [{ kind: "many", filter: null, ...sourceOfField(by) }];
@@ -58,7 +58,7 @@ export function timeSlices(by: Grouping, span: Span): Slice[] {
     case "place":
       return [{ kind: "many", filter: null, ...SOURCE_OF_PLACES }];
     case "level":
-      return LEVELS.map((_, rank): Slice => ({ kind: "one", filter: hasLevel(rank), key: rank }));
+      return LEVELS.map((_, rank): GroupSlice => ({ kind: "one", filter: hasLevel(rank), key: rank }));
   }
   throw by satisfies never;
 }
@@ -106,9 +106,9 @@ const SOURCE_OF_PLACES: Source = {
   },
 };
 
-function slicesOfBands({ of, bounds }: Bands): Slice[] {
+function slicesOfBands({ of, bounds }: Bands): GroupSlice[] {
   const path = numberPath(of);
-  const bands = Array.from({ length: bounds.length + 1 }, (_, key): Slice => {
+  const bands = Array.from({ length: bounds.length + 1 }, (_, key): GroupSlice => {
     const within = { ...(key > 0 && { gte: bounds[key - 1]! }), ...(key < bounds.length && { lt: bounds[key]! }) };
     return { kind: "one", filter: { range: { [path]: within } }, key };
   });
@@ -119,8 +119,8 @@ function slicesOfBands({ of, bounds }: Bands): Slice[] {
  * Slices a period by its stretches, in which the clock's offset is constant and Elasticsearch
  * computes the groups. A group that spans two stretches gets a slice of its own.
  */
-function slicesOfPeriod(by: Period, span: Span): Slice[] {
-  const stretches = stretchesOfPeriod(by, ...span);
+function slicesOfPeriod(by: Period, span: TimeSpan): GroupSlice[] {
+  const stretches = offsetPeriodsFor(by, ...span);
   const divided = dividedGroups(by, stretches);
   const slices = stretches.flatMap((stretch) => runOf(by, stretch, divided) ?? []);
   for (const key of divided) {
@@ -132,7 +132,7 @@ function slicesOfPeriod(by: Period, span: Span): Slice[] {
 }
 
 /** Returns the keys of groups that span two stretches. */
-function dividedGroups(by: Period, stretches: readonly Stretch[]): ReadonlySet<number> {
+function dividedGroups(by: Period, stretches: readonly OffsetPeriod[]): ReadonlySet<number> {
   const start = startOfPeriod(by);
   const divided = new Set<number>();
   for (const [i, after] of stretches.entries()) {
@@ -157,17 +157,17 @@ function nextOf(by: Period, local: number): number {
 const MORE_THAN_A_MONTH_MS = 32 * 86_400_000;
 
 /** Returns the part of a group in a stretch, or null if there is none. */
-function pieceOf(by: Period, { from_ms, to_ms, offset_ms, repeated }: Stretch, key: number): Moments | null {
+function pieceOf(by: Period, { from_ms, to_ms, offset_ms, repeated }: OffsetPeriod, key: number): Moments | null {
   const local = repeated ? key - REPEATED : key;
   const from = Math.max(from_ms, local - offset_ms);
   const to = Math.min(to_ms, nextOf(by, local) - offset_ms);
   return from < to ? { from_ms: from, to_ms: to } : null;
 }
 
-type Moments = Pick<Stretch, "from_ms" | "to_ms">;
+type Moments = Pick<OffsetPeriod, "from_ms" | "to_ms">;
 
 /** Returns a stretch without the groups at its ends that it shares with another stretch. */
-function runOf(by: Period, stretch: Stretch, divided: ReadonlySet<number>): Slice | null {
+function runOf(by: Period, stretch: OffsetPeriod, divided: ReadonlySet<number>): GroupSlice | null {
   const { offset_ms, repeated } = stretch;
   let { from_ms, to_ms } = stretch;
   const pieces = [...divided]
@@ -210,6 +210,6 @@ function histogramOf(by: Period, offset_ms: number): Histogram {
 }
 
 /** Returns the filter of several slices, one of each key. */
-export function filterOfSlices(slices: readonly Slice[]): Query {
+export function filterOfSlices(slices: readonly GroupSlice[]): Query {
   return and(slices.flatMap(({ filter }) => filter ?? []));
 }

@@ -1,6 +1,6 @@
 import { fold } from "../../../events/text.ts";
 import type { Condition, DataSearch } from "../../../query/plan.ts";
-import { DOUBT_OF_DATA } from "./doubts.ts";
+import { DOUBT_OF_DATA } from "./uncertain.ts";
 import { wordsOfExpression, wordsOfText } from "../documents/words.ts";
 import type { WordCondition } from "../documents/words.ts";
 import { and, or } from "../client/queries.ts";

@@ -68,18 +68,18 @@ const LONG_RUN = /(?<![^\x00-@[-`{-\x7f])[^\x00-@[-`{-\x7f]{255}|(?<![0-9])[0-9]
  * Result of the analysis. `condition` is null if words imply nothing. `exact` means that no other
  * texts meet the condition, except odd ones.
  */
-export type Words = { readonly condition: WordCondition | null; readonly exact: boolean };
+export type CompiledWords = { readonly condition: WordCondition | null; readonly exact: boolean };
 
-const NOTHING_KNOWN: Words = { condition: null, exact: false };
+const NOTHING_KNOWN: CompiledWords = { condition: null, exact: false };
 
 /** Returns what an RE2 expression, which ignores case, implies about the words of a text. */
-export function wordsOfExpression(pattern: string): Words {
+export function wordsOfExpression(pattern: string): CompiledWords {
   const tree = treeUnlessTooLarge(pattern);
   return tree === null ? NOTHING_KNOWN : wordsOf(tree);
 }
 
 /** Returns what containing a folded `text` implies about the words of a text. */
-export function wordsOfText(text: string): Words {
+export function wordsOfText(text: string): CompiledWords {
   const parts = Array.from(text, (character): Tree => {
     const code = character.codePointAt(0)!;
     return { kind: "set", ranges: [code, code] };
@@ -88,7 +88,7 @@ export function wordsOfText(text: string): Words {
   return { condition, exact: condition !== null && isOneRun(text) };
 }
 
-function wordsOf(tree: Tree): Words {
+function wordsOf(tree: Tree): CompiledWords {
   const condition = regexRequirement<Word>(tree, readWords);
   const literal = condition === null ? null : literalOf(tree);
   return { condition, exact: literal !== null && isOneRun(literal) };

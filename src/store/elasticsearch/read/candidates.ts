@@ -16,7 +16,7 @@ import type { Document } from "../documents/document.ts";
 import { YieldingTest } from "./yielding-test.ts";
 import { ALL, and, or } from "../client/queries.ts";
 import { isFound, isTooLong, scan, newSearcher, answerTotal, withPointInTime } from "../client/scan.ts";
-import type { Hit, Request, Searcher } from "../client/scan.ts";
+import type { Hit, SearchRequest, Searcher } from "../client/scan.ts";
 import { createMultiSearcher } from "./multi-search.ts";
 import { DataReading, hitDataLength, nextBatch } from "./data-reading.ts";
 import { verifyData } from "./verified-data.ts";
@@ -151,7 +151,7 @@ async function readFew(
   { few: { client, index, sort, source }, querying }: Pick<Strategies<unknown>, "few" | "querying">,
 ): Promise<EventRow[] | null> {
   const limits = { maxResponseSize: FEW_BYTES };
-  const search = async (request: Request): Promise<Found> => {
+  const search = async (request: SearchRequest): Promise<Found> => {
     const answer = await newSearcher(client, index, limits)(request);
     return { hits: answer.hits.hits, total: answerTotal(answer) };
   };

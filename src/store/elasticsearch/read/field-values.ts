@@ -15,7 +15,7 @@ import type { Query } from "../client/queries.ts";
 import { ANY_ORDER, scan } from "../client/scan.ts";
 import type { Aggregate, Bucket, Hit, RawKey, Searcher } from "../client/scan.ts";
 import { isTooMany, Tallies } from "./tallies.ts";
-import type { Tally } from "./tallies.ts";
+import type { CountByTerm } from "./tallies.ts";
 import type { WorkKind } from "../../../scheduling/yielding.ts";
 
 type Aggs = Record<string, estypes.AggregationsAggregationContainer>;
@@ -141,7 +141,7 @@ export function bucketTerm({ key }: Bucket): string {
   return typeof key === "object" ? "" : String(key);
 }
 
-type AllValues = { readonly column: string; readonly tally: Tally | undefined; readonly most: number };
+type AllValues = { readonly column: string; readonly tally: CountByTerm | undefined; readonly most: number };
 
 /** Returns the top values after counting all values, or null if there are too many. */
 async function topOfAll(search: Searcher, query: Query, { column, tally, most }: AllValues): Promise<Values | null> {
@@ -159,7 +159,7 @@ async function topOfAll(search: Searcher, query: Query, { column, tally, most }:
   return firstOf(counts, most);
 }
 
-function firstOf(counts: Tally, most: number): Values {
+function firstOf(counts: CountByTerm, most: number): Values {
   return Array.from(counts, ([value, count]) => ({ value, count }))
     .sort((a, b) => b.count - a.count || compareCodePoints(a.value, b.value))
     .slice(0, most);

@@ -8,7 +8,7 @@ import { runPlan, verified } from "./candidates.ts";
 import { compileFilter } from "../compile/compile.ts";
 import type { Query } from "../client/queries.ts";
 import { compileSort, scored } from "../compile/compile-sort.ts";
-import { doubtsOfSort } from "../compile/doubts.ts";
+import { uncertainSortQueries } from "../compile/uncertain.ts";
 import { sourceOfFewRows } from "../documents/document.ts";
 import { recordIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
@@ -80,7 +80,7 @@ export async function rows(
 /** Returns options for reading few events, in the plan's order if the index has it. */
 function orderOptions(client: Client, names: Names, plan: ListPlan) {
   return {
-    exactness: () => ({ isExact: true, doubts: doubtsOfSort(plan) }),
+    exactness: () => ({ isExact: true, doubts: uncertainSortQueries(plan) }),
     few: {
       client,
       index: recordIndex(names, plan.from),

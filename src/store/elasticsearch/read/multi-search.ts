@@ -1,10 +1,10 @@
 import type { Client } from "@elastic/elasticsearch";
 
 import { newSearcher } from "../client/scan.ts";
-import type { Request, Searcher } from "../client/scan.ts";
+import type { SearchRequest, Searcher } from "../client/scan.ts";
 
 type Answer = Awaited<ReturnType<Searcher>>;
-type Waiting = { readonly request: Request; readonly resolve: (answer: Answer | Promise<Answer>) => void };
+type Waiting = { readonly request: SearchRequest; readonly resolve: (answer: Answer | Promise<Answer>) => void };
 
 /**
  * Creates a searcher that sends searches started together in one request: the overhead of a request

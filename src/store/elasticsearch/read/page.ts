@@ -5,7 +5,7 @@ import { compileSort } from "../compile/compile-sort.ts";
 import { sourceOfFewRows, toRow } from "../documents/document.ts";
 import type { Document } from "../documents/document.ts";
 import { WINDOW, WITHOUT_PRE_FILTER } from "../client/scan.ts";
-import type { Hit, Request, Searcher } from "../client/scan.ts";
+import type { Hit, SearchRequest, Searcher } from "../client/scan.ts";
 
 /** A page that one search reaches: `skip` plus `take` is at most {@link WINDOW}. */
 export type PageRequest = {
@@ -44,7 +44,7 @@ export function eventRowFromHit({ _source: source }: Hit): EventRow {
 
 /** Reads a page, sorted by time only if that is enough. */
 export async function readPage(search: Searcher, plan: Plan, page: PageRequest): Promise<FoundPage> {
-  const request: Request = {
+  const request: SearchRequest = {
     query: page.query,
     track_total_hits: page.count,
     _source: sourceOfFewRows(plan.logs),
@@ -57,7 +57,7 @@ async function readByKeys(
   search: Searcher,
   { sort }: Plan,
   { reversed, skip, take }: PageRequest,
-  request: Request,
+  request: SearchRequest,
 ): Promise<FoundPage> {
   const answer = await search({ ...request, sort: compileSort(sort, reversed), from: skip, size: take });
   return { rows: answer.hits.hits.map(eventRowFromHit), answer };
@@ -80,7 +80,7 @@ async function readByTime(
   search: Searcher,
   plan: Plan,
   { reversed, skip, take }: PageRequest,
-  request: Request,
+  request: SearchRequest,
 ): Promise<FoundPage | null> {
   if (!isByTimeAlone(plan) || take === 0 || skip + take >= WINDOW) return null;
   if (plan.logs.some((log) => performance.now() < (tiesEnd_ms.get(log) ?? 0))) return null;

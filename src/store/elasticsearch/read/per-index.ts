@@ -1,7 +1,7 @@
 import type { Client } from "@elastic/elasticsearch";
 
 import { retryTransient, answerTotal } from "../client/scan.ts";
-import type { AnswerLimits, Hit, Request } from "../client/scan.ts";
+import type { AnswerLimits, Hit, SearchRequest } from "../client/scan.ts";
 
 /**
  * Number of indices beyond which they are searched together. The second round then costs little
@@ -29,7 +29,7 @@ export type Found = { readonly hits: readonly Hit[]; readonly total: number };
 export async function searchEachIndex(
   client: Client,
   alias: string,
-  request: Request,
+  request: SearchRequest,
   limits: AnswerLimits = {},
 ): Promise<Found | null> {
   const indices = await indicesOf(client, alias);

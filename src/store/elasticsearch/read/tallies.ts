@@ -1,7 +1,7 @@
 import { MAX_LISTED_VALUES, MAX_LISTED_VALUES_LENGTH } from "../../store.ts";
 
 /** How many events have a value, by value. */
-export type Tally = ReadonlyMap<string, number>;
+export type CountByTerm = ReadonlyMap<string, number>;
 
 /** Limits of the values counted at once: their number and their characters. */
 export type TallyLimits = { readonly values: number; readonly length: number };
@@ -52,7 +52,7 @@ export class Tallies {
     this.#dropped.add(column);
   }
 
-  of(column: string): Tally | undefined {
+  of(column: string): CountByTerm | undefined {
     return this.#tallies.get(column)?.counts;
   }
 
@@ -63,7 +63,7 @@ export class Tallies {
 
   /** Drops columns until half of the limits is free, so that dropping stays rare. */
   #dropLargest(): void {
-    const share = ({ counts, length }: { readonly counts: Tally; readonly length: number }): number =>
+    const share = ({ counts, length }: { readonly counts: CountByTerm; readonly length: number }): number =>
       Math.max(counts.size / this.#limits.values, length / this.#limits.length);
     const largest = [...this.#tallies].sort(([, a], [, b]) => share(b) - share(a));
     for (const [column, { counts, length }] of largest) {

@@ -4,7 +4,7 @@ import type { DataSearch, GroupPlan, ListPlan } from "../../../query/plan.ts";
 import { MAX_READ_EVENTS } from "../../too-wide.ts";
 import { toRow } from "../documents/document.ts";
 import type { Document } from "../documents/document.ts";
-import { DOUBT_OF_DATA } from "../compile/doubts.ts";
+import { DOUBT_OF_DATA } from "../compile/uncertain.ts";
 import type { VerifiedData } from "../compile/compile.ts";
 import type { Query } from "../client/queries.ts";
 import { DataReading, FIRST_BATCH } from "./data-reading.ts";

@@ -12,7 +12,7 @@ import type { Hit } from "../client/scan.ts";
 import { encodeVisit, visitFromDocument } from "../documents/visit.ts";
 import type { VisitDocument } from "../documents/visit.ts";
 import { createOperation, deleteOperation, indexOperation, writeBulk } from "../client/bulk.ts";
-import type { Operation } from "../client/bulk-encoding.ts";
+import type { EncodedOperation } from "../client/bulk-encoding.ts";
 import { refresh } from "../client/indices.ts";
 
 const BATCH = 1000;
@@ -145,7 +145,7 @@ export async function prune({ client, from, to, signal }: Omit<CopyOptions, "enc
 }
 
 /** Writes operations. @throws LoggiaError `store_unavailable` if one is rejected or retries fail */
-async function writeAll(client: Client, operations: readonly Operation[], signal: AbortSignal): Promise<void> {
+async function writeAll(client: Client, operations: readonly EncodedOperation[], signal: AbortSignal): Promise<void> {
   let left = operations;
   for (let attempt = 1; left.length > 0; attempt++) {
     const outcomes = await writeBulk(client, left);

@@ -15,7 +15,7 @@ import { takeLock } from "../client/lock.ts";
 import type { Lock } from "../client/lock.ts";
 import { indexGeneration, indexKind, monthAt } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
-import type { Operation } from "../client/bulk-encoding.ts";
+import type { EncodedOperation } from "../client/bulk-encoding.ts";
 import { ElasticsearchEvents, bulkOperations } from "../write/prepared.ts";
 import { encodeVisit } from "../documents/visit.ts";
 import { createOperation, writeBulk, writeEncodedBulk } from "../client/bulk.ts";
@@ -203,7 +203,7 @@ class Rebuild {
         return writeEncodedBulk(client, bulkOperations(events));
       },
       writeVisits: async (visits) => {
-        const operations: Operation[] = [];
+        const operations: EncodedOperation[] = [];
         for (const visit of visits) {
           const index = await this.#indexOf(names.visitsOf(visit.id));
           operations.push(createOperation(index, visit.id, encodeVisit(visit)));

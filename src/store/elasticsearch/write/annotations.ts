@@ -8,8 +8,8 @@ import { placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
 import { ANY_ORDER, retryTransient, scan, withPointInTime } from "../client/scan.ts";
 import { createOperation, deleteOperation, indexOperation, writeNow } from "../client/bulk.ts";
-import type { Operation } from "../client/bulk-encoding.ts";
-import type { Stored } from "../client/stored.ts";
+import type { EncodedOperation } from "../client/bulk-encoding.ts";
+import type { StoredDocument } from "../client/stored.ts";
 import { readStored, readIn } from "../client/stored.ts";
 import { refresh } from "../client/indices.ts";
 
@@ -23,7 +23,7 @@ type Version = { readonly if_seq_no: number; readonly if_primary_term: number };
  */
 async function removeVersioned(
   location: { readonly client: Client; readonly index: string; readonly id: string },
-  stored: Stored,
+  stored: StoredDocument,
   request: (version: Version) => Promise<boolean>,
 ): Promise<boolean> {
   const { client, index, id } = location;
@@ -37,7 +37,7 @@ async function removeVersioned(
 }
 
 /** Replaces a document by the marker. @returns false if another request did */
-async function replaceByMarker(client: Client, index: string, id: string, stored: Stored): Promise<boolean> {
+async function replaceByMarker(client: Client, index: string, id: string, stored: StoredDocument): Promise<boolean> {
   return removeVersioned({ client, index, id }, stored, async (version) => {
     const request = { index, id, document: {}, ...version, refresh: true };
     const { _seq_no: written } = await client.index(request, { ignore: [409] });
@@ -73,7 +73,7 @@ async function forEachHit(
   client: Client,
   indices: string,
   query: Query,
-  operation: (place: string, id: string) => Operation,
+  operation: (place: string, id: string) => EncodedOperation,
 ): Promise<void> {
   let count = 0;
   await withPointInTime(client, indices, async (search) => {

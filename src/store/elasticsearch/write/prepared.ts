@@ -4,7 +4,7 @@ import type { PreparedEvents } from "../../store.ts";
 import type { ColumnsOfLogs } from "./columns.ts";
 import { encodeDocument, NO_COLUMNS } from "../documents/document.ts";
 import { BulkOperations } from "../client/bulk-encoding.ts";
-import type { Operation } from "../client/bulk-encoding.ts";
+import type { EncodedOperation } from "../client/bulk-encoding.ts";
 import { createOperation } from "../client/bulk.ts";
 import type { Scheduler } from "../../../scheduling/scheduler.ts";
 
@@ -41,7 +41,7 @@ export class ElasticsearchEvents implements PreparedEvents {
   async add(events: readonly StoredEvent[]): Promise<void> {
     for (const some of stepsOf(events)) {
       await this.#scheduler.yieldToRequests();
-      const operations: Operation[] = [];
+      const operations: EncodedOperation[] = [];
       for (const event of some) {
         const index = this.#indexOf(event.id);
         const name = typeof index === "string" ? index : await index;

@@ -12,7 +12,7 @@ import { indexKind, monthAt, placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
 import { ANY_ORDER, scan, newSearcher, answerTotal, withPointInTimeOnce, countDocuments } from "../client/scan.ts";
 import { deleteOperation, writeBulk } from "../client/bulk.ts";
-import type { Operation } from "../client/bulk-encoding.ts";
+import type { EncodedOperation } from "../client/bulk-encoding.ts";
 import { IS_DOCUMENT } from "../client/queries.ts";
 import { block, readIndices, unblock, refresh, storePart } from "../client/indices.ts";
 import type { Index } from "../client/indices.ts";
@@ -114,7 +114,7 @@ async function deleteHits(removal: Removal, alias: string, query: Query): Promis
 }
 
 /** Deletes documents. @throws LoggiaError `store_unavailable` if some remain after retries */
-async function deleteAll(client: Client, operations: readonly Operation[]): Promise<void> {
+async function deleteAll(client: Client, operations: readonly EncodedOperation[]): Promise<void> {
   let left = operations;
   for (let attempt = 1; ; attempt++) {
     const outcomes = await writeBulk(client, left);

@@ -9,7 +9,7 @@ import { SEEN, copyId } from "../documents/document.ts";
 import type { Document, SeenBy } from "../documents/document.ts";
 import { placeOfIndex } from "../documents/mapping.ts";
 import type { Names } from "../documents/mapping.ts";
-import type { Operation } from "../client/bulk-encoding.ts";
+import type { EncodedOperation } from "../client/bulk-encoding.ts";
 import { matchAnyValue } from "../client/queries.ts";
 import { ANY_ORDER, retryTransient, scan, newSearcher, answerTotal, withPointInTime } from "../client/scan.ts";
 import type { Hit } from "../client/scan.ts";
@@ -100,7 +100,7 @@ async function changeAll(client: Client, names: Names, query: Query, change: (ha
   throw concurrentChanges();
 }
 
-function changeOf(hit: Hit, change: (has: Flags) => Flags): Operation {
+function changeOf(hit: Hit, change: (has: Flags) => Flags): EncodedOperation {
   const { _index: index, _id: id = "", _source: source, _seq_no: seqNo = 0, _primary_term: primaryTerm = 0 } = hit;
   const { has = [] } = (source ?? {}) as Pick<Document, "has">;
   return updateOperation(placeOfIndex(index), id, { seqNo, primaryTerm }, { has: change(has) });

@@ -21,7 +21,7 @@ import { OpenedEvent } from "../../parts/event/opened-event.tsx";
 import { rowById } from "../../parts/rows/row-source.ts";
 import type { Results } from "../../state/results.ts";
 import { rowOfRecord } from "../../parts/rows/row.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
+import type { ListedEvent } from "../../parts/rows/row.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { formatNumber } from "../../parts/text/numbers.ts";
 import type { Search } from "../../state/search.ts";
@@ -86,7 +86,7 @@ function ContextFault({ app, search, rows, id, onBack }: FaultProperties): JSX.E
 }
 
 type LineProperties = ContextProperties & {
-  readonly event: EventRow | undefined;
+  readonly event: ListedEvent | undefined;
   readonly source: string | null;
   readonly onBack: () => void;
 };
@@ -145,7 +145,7 @@ function ContextList({ app, search, results, rows, id, screenTop }: ListOfContex
   const opened = useSignal<ReadonlySet<string>>(new Set(results.contextOpen === id ? [id] : []));
   const matching = useMatching(app, search, rows);
   const cssClasses = useMemo(
-    () => (row: EventRow) => [
+    () => (row: ListedEvent) => [
       ...(row.id === id ? ["at"] : []),
       ...(matching.finds(row.id, row.created) ? [] : ["dim"]),
     ],

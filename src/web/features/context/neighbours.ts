@@ -4,14 +4,14 @@ import type { ReadonlySignal, Signal } from "@preact/signals";
 import type { TimeOrder } from "../../parts/rows/question.ts";
 import { RowStore } from "../../parts/rows/row-store.ts";
 import type { RowSource } from "../../parts/rows/row-source.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
+import type { ListedEvent } from "../../parts/rows/row.ts";
 
 /** Reads the events around one, ascending and including it. */
 export type ReadNeighbours = (
   id: string,
   counts: { readonly before: number; readonly after: number },
   signal: AbortSignal,
-) => Promise<readonly EventRow[]>;
+) => Promise<readonly ListedEvent[]>;
 
 export type NeighboursOptions = {
   readonly id: string;
@@ -47,7 +47,7 @@ export class Neighbours implements RowSource {
     this.isComplete = computed(() => this.ends.value[far]);
   }
 
-  at(index: number): EventRow | undefined {
+  at(index: number): ListedEvent | undefined {
     return this.#rows.at(this.#place(index));
   }
 
@@ -101,7 +101,7 @@ export class Neighbours implements RowSource {
     this.#go();
   }
 
-  replace(row: EventRow): void {
+  replace(row: ListedEvent): void {
     this.#rows.replace(row);
     this.#changed();
   }

@@ -4,12 +4,12 @@ import { QueryFault } from "../../../query/fault.ts";
 import { tokenize } from "../../../query/lexer.ts";
 import { planQuery } from "../../../query/planner.ts";
 import { UTC } from "../../../query/zone.ts";
-import type { Span } from "../../../query/syntax.ts";
+import type { TextSpan } from "../../../query/syntax.ts";
 import { isWords, mayBeWords, searchFor } from "../../parts/query/simple.ts";
 
 /** An error in a query, as found by the code that the service parses queries with. */
 export type DescribedFault = {
-  readonly span: Span;
+  readonly span: TextSpan;
   /** Place and reason: `Column 18: events have no field "sorce".` */
   readonly words: string;
   /** Suggested replacement of the span. */

@@ -8,13 +8,13 @@ import { parseQuery } from "../../../query/parser.ts";
 import { isWord } from "../../../query/token-cursor.ts";
 import type { Expected } from "../../../query/token-cursor.ts";
 import { PERIOD_UNITS, UNITS } from "../../../query/syntax.ts";
-import type { Name, Span } from "../../../query/syntax.ts";
+import type { Name, TextSpan } from "../../../query/syntax.ts";
 import { fieldName } from "../../parts/query/print.ts";
 
 /** What can be typed at the caret. */
 export type CompletionContext = {
   /** The span that a completion replaces: the typed part of the word, up to the caret. */
-  readonly span: Span;
+  readonly span: TextSpan;
   /** That word, without a string's opening quote. */
   readonly typed: string;
   /** Keywords; functions end with their parenthesis. */
@@ -101,7 +101,7 @@ function expectedAfter(text: string): Expected {
 }
 
 /** Returns the place of the first fault; null if there is none. */
-function faultOf(text: string, expected: Expected): Span | null {
+function faultOf(text: string, expected: Expected): TextSpan | null {
   try {
     parseQuery(text, { takeLimit: Infinity, expected });
     return null;

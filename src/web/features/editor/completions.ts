@@ -1,7 +1,7 @@
 import { FIELD_NAMES } from "../../../events/field-order.ts";
 import { LEVELS } from "../../../events/level.ts";
 import { EVENTS, GROUP_FIELDS, SORT_FIELDS, USERS } from "../../../query/fields.ts";
-import type { Span } from "../../../query/syntax.ts";
+import type { TextSpan } from "../../../query/syntax.ts";
 import { writeField, writeString, writeValue } from "../../parts/query/print.ts";
 import { countWithNoun } from "../../parts/text/numbers.ts";
 import type { CompletionContext } from "./completion-context.ts";
@@ -128,7 +128,7 @@ export function insertion(
   text: string,
   { span }: CompletionContext,
   { insert }: Completion,
-): { readonly span: Span; readonly insert: string } {
+): { readonly span: TextSpan; readonly insert: string } {
   const follows = text.slice(span.end);
   const isApart = /^[\s),]/.test(follows);
   return { span, insert: isApart ? insert.replace(/ $/, "") : insert };

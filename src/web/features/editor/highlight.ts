@@ -3,7 +3,7 @@ import { tokenize } from "../../../query/lexer.ts";
 import type { Token } from "../../../query/lexer.ts";
 import { KEYWORDS } from "../../../query/parse-values.ts";
 import { UNITS } from "../../../query/syntax.ts";
-import type { Span } from "../../../query/syntax.ts";
+import type { TextSpan } from "../../../query/syntax.ts";
 
 /** A part of a query that is drawn in one style. */
 export type Shade = {
@@ -19,7 +19,7 @@ const WORDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Splits a query into shades; joined, they are its text. */
-export function shadesOfQuery(text: string, fault: Span | null = null): Shade[] {
+export function shadesOfQuery(text: string, fault: TextSpan | null = null): Shade[] {
   const shades: Shade[] = [];
   let at = 0;
   const add = (end: number, kind: Shade["kind"]) => {

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
-import type { Span } from "../../../query/syntax.ts";
+import type { TextSpan } from "../../../query/syntax.ts";
 import type { Search } from "../../state/search.ts";
 import type { Assistance } from "./assistance.ts";
 import { shadesOfQuery } from "./highlight.ts";
@@ -69,7 +69,7 @@ export function LqlField({ app, search }: { app: App; search: Search }): JSX.Ele
 }
 
 /** Draws the text with keywords, literals and the fault highlighted. */
-function Shades({ text, fault }: { text: string; fault: Span | null }): JSX.Element {
+function Shades({ text, fault }: { text: string; fault: TextSpan | null }): JSX.Element {
   const drawn = shadesOfQuery(text, fault).map(({ text: part, kind, isFault }) => {
     const inner = kind === "keyword" ? <i>{part}</i> : kind === "literal" ? <b>{part}</b> : part;
     return isFault ? <u>{inner}</u> : inner;

@@ -6,7 +6,7 @@ import type { App } from "../../state/app.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { BEGINNING } from "../../parts/query/range.ts";
 import { stepOfRange } from "../../parts/query/steps.ts";
-import type { Step } from "../../parts/query/steps.ts";
+import type { QueryStep } from "../../parts/query/steps.ts";
 import { Icon } from "../../parts/controls/icons.tsx";
 import { shortcut } from "../../parts/keys/table.ts";
 import { MenuButton } from "../../parts/controls/menu.tsx";
@@ -26,7 +26,7 @@ const ColumnTable = lazy<ColumnTableProperties>(async () => (await import("./col
 type Shown = {
   readonly columns: readonly HistogramColumn[];
   readonly isCount: boolean;
-  readonly step: Step;
+  readonly step: QueryStep;
   readonly zone: string;
 };
 

@@ -1,12 +1,12 @@
 import type { EditableQuery } from "../../parts/query/compose.ts";
 import { PRESETS, isSameRange, rangeName } from "../../parts/query/range.ts";
-import type { Moments, Range } from "../../parts/query/range.ts";
+import type { Moments, WrittenRange } from "../../parts/query/range.ts";
 import { visibleText } from "../../parts/text/visible-text.ts";
 import type { Formats } from "../../parts/time/moments.ts";
 import type { TextCondition } from "./near-value.ts";
 
 /** `In the last 24 hours`, `Yesterday`, `Between 24 Nov 14:00 and 24 Nov 15:00`. */
-export function rangeAsText(range: Range, moments: Moments, formats: Formats): string {
+export function rangeAsText(range: WrittenRange, moments: Moments, formats: Formats): string {
   const name = rangeName(range, moments, formats);
   if (name.startsWith("Last ")) return `In the ${name.toLowerCase()}`;
   if (name === "This week") return "In this week";

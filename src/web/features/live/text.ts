@@ -1,9 +1,9 @@
 import { formatNumber } from "../../parts/text/numbers.ts";
 import { PAUSES } from "../../state/live/tail.ts";
-import type { Connection, Pause } from "../../state/live/tail.ts";
+import type { TailConnection, Pause } from "../../state/live/tail.ts";
 
 export type LiveState = {
-  readonly connection: Connection;
+  readonly connection: TailConnection;
   readonly pause: Pause | null;
   /** Events held back by the pause. */
   readonly waiting: number;

@@ -1,10 +1,10 @@
 import type { EventRecord } from "../../parts/api/types.ts";
 import type { Shortcut } from "../../parts/keys/registry.ts";
 import { rowOfRecord } from "../../parts/rows/row.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
+import type { ListedEvent } from "../../parts/rows/row.ts";
 
 /** An event of a list across logs. */
-export type MarkedEvent = EventRow & { readonly log: string };
+export type MarkedEvent = ListedEvent & { readonly log: string };
 
 export function markedOfRecord(record: EventRecord): MarkedEvent {
   return { ...rowOfRecord(record), log: record.log };

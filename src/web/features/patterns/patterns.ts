@@ -3,7 +3,7 @@ import { eventsQuery, queryWithin } from "../../parts/query/groups.ts";
 import type { GroupRecord } from "../../parts/query/groups.ts";
 import { writeString } from "../../parts/query/print.ts";
 import type { Moments } from "../../parts/query/range.ts";
-import type { Step } from "../../parts/query/steps.ts";
+import type { QueryStep } from "../../parts/query/steps.ts";
 import { countWithNoun } from "../../parts/text/numbers.ts";
 
 /** Most patterns listed; the count above the list gives their total. */
@@ -69,7 +69,7 @@ export function classText(row: PatternRow, nameOf: (key: string) => string): str
 export function courseQuery(
   text: string,
   patterns: readonly string[],
-  step: Step,
+  step: QueryStep,
   moments: Moments,
   zone: string,
 ): string | null {

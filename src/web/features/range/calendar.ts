@@ -1,4 +1,4 @@
-import { DAY_MS, civil, daysInMonth } from "../../../query/calendar.ts";
+import { DAY_MS, utcMidnight, daysInMonth } from "../../../query/calendar.ts";
 
 /** A day of the calendar, `month` from 1. */
 export type CalendarDay = { readonly year: number; readonly month: number; readonly day: number };
@@ -8,7 +8,7 @@ const WEEKS = 6;
 
 /** Returns the weeks of a month, from Monday, filled up with days of the adjacent months. */
 export function weeksOfMonth({ year, month }: Pick<CalendarDay, "year" | "month">): CalendarDay[][] {
-  const first = civil(year, month, 1);
+  const first = utcMidnight(year, month, 1);
   const start = first - (((((first - FIRST_MONDAY_MS) / DAY_MS) % 7) + 7) % 7) * DAY_MS;
   const weeks = Array.from({ length: WEEKS }, (_, week) =>
     Array.from({ length: 7 }, (__, day) => dayOfMoment(start + (7 * week + day) * DAY_MS)),
@@ -18,7 +18,7 @@ export function weeksOfMonth({ year, month }: Pick<CalendarDay, "year" | "month"
 
 /** Returns the day a number of days later or earlier. */
 export function plusDays({ year, month, day }: CalendarDay, days: number): CalendarDay {
-  return dayOfMoment(civil(year, month, day) + days * DAY_MS);
+  return dayOfMoment(utcMidnight(year, month, day) + days * DAY_MS);
 }
 
 /** Returns the day a number of months later or earlier, or the last day of a shorter month. */

@@ -3,14 +3,14 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 import { PRESETS, isSameRange } from "../../parts/query/range.ts";
-import type { Range } from "../../parts/query/range.ts";
+import type { WrittenRange } from "../../parts/query/range.ts";
 
 /** Named and recent ranges. Arrow keys move, Enter chooses. */
 export function PresetList(properties: {
-  readonly present: Range;
-  readonly recent: readonly Range[];
-  readonly nameOf: (range: Range) => string;
-  readonly onChoose: (range: Range) => void;
+  readonly present: WrittenRange;
+  readonly recent: readonly WrittenRange[];
+  readonly nameOf: (range: WrittenRange) => string;
+  readonly onChoose: (range: WrittenRange) => void;
 }): JSX.Element {
   const { present, recent, nameOf, onChoose } = properties;
   const list = useRef<HTMLUListElement>(null);

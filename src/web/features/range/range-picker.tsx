@@ -4,9 +4,9 @@ import { useRef, useState } from "preact/hooks";
 
 import type { App } from "../../state/app.ts";
 import { BEGINNING, isSameRange, rangeName, resolveRange } from "../../parts/query/range.ts";
-import type { Moments, Range } from "../../parts/query/range.ts";
+import type { Moments, WrittenRange } from "../../parts/query/range.ts";
 import { stepOfRange } from "../../parts/query/steps.ts";
-import { civil } from "../../../query/calendar.ts";
+import { utcMidnight } from "../../../query/calendar.ts";
 import { momentFromLocal, offsetAt } from "../../../query/zone.ts";
 import "../../css/forms.css";
 import "../../css/range.css";
@@ -40,7 +40,7 @@ export function RangePicker({ app, search, onClose }: { app: App; search: Search
   const moments =
     ends.from === null || ends.to === null ? null : momentsInOrder({ from: ends.from, to: ends.to }, clock, now);
 
-  const apply = (range: Range) => {
+  const apply = (range: WrittenRange) => {
     if (zoneName.value !== null && zoneName.value !== search.zone.peek()) search.chosenZone.value = zoneName.value;
     search.range.value = range;
     onClose();
@@ -157,7 +157,7 @@ function EndField(properties: {
 }
 
 /** Returns the range; null unless the end is after the start. */
-function momentsInOrder({ from, to }: Range, zone: string, now_ms: number): Moments | null {
+function momentsInOrder({ from, to }: WrittenRange, zone: string, now_ms: number): Moments | null {
   const [start, end] = [momentOrNull(from, zone, now_ms), momentOrNull(to, zone, now_ms)];
   return start === null || end === null || start >= end ? null : { from: start, to: end };
 }
@@ -178,9 +178,9 @@ function rangeText(moments: Moments): string {
 }
 
 /** Returns the stored recent ranges; stored data may be invalid. */
-function recentOf({ preferences }: App): readonly Range[] {
+function recentOf({ preferences }: App): readonly WrittenRange[] {
   const { ranges } = preferences.now.value;
-  const isRange = (each: unknown): each is Range =>
+  const isRange = (each: unknown): each is WrittenRange =>
     typeof each === "object" &&
     each !== null &&
     "from" in each &&
@@ -203,6 +203,6 @@ function daysOf(
 }
 
 function midnight({ year, month, day }: CalendarDay, zone: string): number {
-  const local = civil(year, month, day);
+  const local = utcMidnight(year, month, day);
   return momentFromLocal(zoneAround(zone, local), local);
 }

@@ -4,7 +4,7 @@ import type { HookRecord, HookSignature } from "../../parts/api/types.ts";
 import { SENDERS, senderOfHook } from "./senders.ts";
 import type { HookSender, SenderKey } from "./senders.ts";
 import { isSameTemplate, templateOfTexts, templateTexts } from "./template.ts";
-import type { Template } from "./template.ts";
+import type { TemplateTexts } from "./template.ts";
 
 /** A hook in the form. */
 export type HookDraft = {
@@ -14,7 +14,7 @@ export type HookDraft = {
   readonly secret: "kept" | "drawn" | "given";
   /** The entered secret. */
   readonly given: string;
-  readonly template: Template;
+  readonly template: TemplateTexts;
 };
 
 /** Default settings for a sender. The name is empty if the usual one is taken. */

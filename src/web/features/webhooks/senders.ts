@@ -1,5 +1,5 @@
 import type { HookKind, HookRecord, HookSignature } from "../../parts/api/types.ts";
-import type { Template } from "./template.ts";
+import type { TemplateTexts } from "./template.ts";
 
 /** A service that posts webhooks: default settings of its hook, and where it takes the address. */
 export type HookSender = {
@@ -11,7 +11,7 @@ export type HookSender = {
   readonly name: string;
   /** Whether the service generates the secret. */
   readonly drawsSecret?: boolean;
-  readonly template?: Partial<Template>;
+  readonly template?: Partial<TemplateTexts>;
   readonly help: string;
   readonly example: SenderExample;
 };

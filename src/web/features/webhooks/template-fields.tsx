@@ -3,13 +3,13 @@ import type { JSX } from "preact";
 import type { FieldFault } from "./draft.ts";
 import { Field } from "./field.tsx";
 import { FIELD_NAMES, TEMPLATE_FIELDS } from "./template.ts";
-import type { Template } from "./template.ts";
+import type { TemplateTexts } from "./template.ts";
 
 /** The fields of a template: texts with paths in braces that map a body to an event. */
 export function TemplateFields(properties: {
-  readonly template: Template;
+  readonly template: TemplateTexts;
   readonly fault: FieldFault | null;
-  readonly onChange: (template: Template) => void;
+  readonly onChange: (template: TemplateTexts) => void;
 }): JSX.Element {
   const { template, fault, onChange } = properties;
   return (

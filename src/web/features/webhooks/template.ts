@@ -21,12 +21,12 @@ export const TEMPLATE_FIELDS = {
 export type TemplateField = keyof typeof TEMPLATE_FIELDS;
 
 /** The texts of a template as the form shows them; "" for an empty field. */
-export type Template = Readonly<Record<TemplateField, string>>;
+export type TemplateTexts = Readonly<Record<TemplateField, string>>;
 
 export const FIELD_NAMES = Object.keys(TEMPLATE_FIELDS) as readonly TemplateField[];
 
-export function templateTexts(template: Readonly<Record<string, unknown>>): Template {
-  return Object.fromEntries(FIELD_NAMES.map((field) => [field, textOf(template[field] ?? "")])) as Template;
+export function templateTexts(template: Readonly<Record<string, unknown>>): TemplateTexts {
+  return Object.fromEntries(FIELD_NAMES.map((field) => [field, textOf(template[field] ?? "")])) as TemplateTexts;
 }
 
 /** A list of tags is shown as one text, separated by blanks. */
@@ -34,7 +34,7 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.join(" ") : String(value);
 }
 
-export function isSameTemplate(one: Template, other: Template): boolean {
+export function isSameTemplate(one: TemplateTexts, other: TemplateTexts): boolean {
   return FIELD_NAMES.every((field) => one[field] === other[field]);
 }
 
@@ -42,7 +42,7 @@ export function isSameTemplate(one: Template, other: Template): boolean {
  * The template as the API takes it; null if all fields are empty.
  * @param before the stored template: an unchanged list of tags stays a list
  */
-export function templateOfTexts(texts: Template, before: HookRecord["template"]): HookRecord["template"] {
+export function templateOfTexts(texts: TemplateTexts, before: HookRecord["template"]): HookRecord["template"] {
   const filled = FIELD_NAMES.filter((field) => texts[field].trim() !== "").map((field) => {
     const kept = before?.[field];
     return [field, kept !== undefined && textOf(kept) === texts[field] ? kept : texts[field]];

@@ -22,7 +22,7 @@ export function faultMessage(error: unknown): string {
   return error instanceof Error ? error.message : "Something went wrong; reload the page";
 }
 
-export type Answer<Body> = {
+export type ApiAnswer<Body> = {
   readonly body: Body;
   readonly headers: Headers;
   /** From sending the request to the end of the response, in milliseconds. */
@@ -46,7 +46,7 @@ export type Client = {
    * Sends a request and reads the JSON response (null for 204).
    * @throws ApiFault; the reason of `signal`
    */
-  readonly request: <Body>(path: string, options?: RequestOptions) => Promise<Answer<Body>>;
+  readonly request: <Body>(path: string, options?: RequestOptions) => Promise<ApiAnswer<Body>>;
   /**
    * Returns the response itself, for bodies that are read as they arrive. It counts as a concurrent
    * request only until its headers arrive.
@@ -93,7 +93,7 @@ export function createClient({ fetch = globalThis.fetch.bind(globalThis), onSign
     throw await readFault(response);
   };
   return {
-    request: <Body>(path: string, options: RequestOptions = {}): Promise<Answer<Body>> =>
+    request: <Body>(path: string, options: RequestOptions = {}): Promise<ApiAnswer<Body>> =>
       turns.take(options.signal, async () => {
         const started = performance.now();
         const response = await send(path, options);

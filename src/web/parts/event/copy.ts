@@ -4,14 +4,14 @@ import type { FieldName } from "../../../events/schema.ts";
 import { cellText } from "../rows/columns.ts";
 import { hidesCharacters } from "../text/visible-text.ts";
 import type { AttributeValue } from "../api/types.ts";
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 
 /** Forms in which an event can be copied. */
 export const COPY_FORMS = ["text", "json", "lql", "curl"] as const;
 export type CopyForm = (typeof COPY_FORMS)[number];
 
 export type Copied = {
-  readonly event: EventRow;
+  readonly event: ListedEvent;
   /** null if it has none or it could not be read. */
   readonly data: string | null;
   readonly log: string;
@@ -63,7 +63,7 @@ function asJson({ event, data, log }: Copied): string {
 }
 
 /** Returns a query for this event alone. The range lets the store skip other data. */
-function asLql({ id, created }: EventRow): string {
+function asLql({ id, created }: ListedEvent): string {
   const moment = (ms: number): string => `'${new Date(ms).toISOString()}'`;
   return `GET events WHERE id = '${id}' OCCURS(${moment(created)}, ${moment(created + 1)})`;
 }

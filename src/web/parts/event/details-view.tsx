@@ -3,7 +3,7 @@ import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 import { visibleText } from "../text/visible-text.ts";
 import { Menu } from "../controls/menu.tsx";
 import type { MenuItem, MenuItems } from "../controls/menu.tsx";
@@ -12,7 +12,7 @@ import type { EventDetail, DetailValue, ValueAction } from "./details.ts";
 import type { EventActions, EventFormats } from "./event-actions.ts";
 import { NameText, TextPieces } from "../text/pieces.tsx";
 
-type DetailsProperties = { readonly row: EventRow; readonly actions: EventActions; readonly formats: EventFormats };
+type DetailsProperties = { readonly row: ListedEvent; readonly actions: EventActions; readonly formats: EventFormats };
 
 /** Shows the fields and attributes of an event; each value is a button for its menu. */
 export function EventDetails({ row, actions, formats }: DetailsProperties): JSX.Element {

@@ -2,7 +2,7 @@ import { completeOrder } from "../../../events/field-order.ts";
 import { isKeyword, KEYWORD_FIELDS } from "../../../events/keywords.ts";
 import type { KeywordField } from "../../../events/keywords.ts";
 import { placeText, attributeValues } from "../rows/columns.ts";
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 import { shortenText } from "../text/numbers.ts";
 
 /** A value as shown, and as a query names it. */
@@ -23,7 +23,7 @@ export type DetailsOptions = {
 };
 
 /** Returns the fields that an event has, in display order. */
-export function detailsOfEvent(event: EventRow, { moment, className }: DetailsOptions): readonly EventDetail[] {
+export function detailsOfEvent(event: ListedEvent, { moment, className }: DetailsOptions): readonly EventDetail[] {
   const valuesOf = (field: DetailField): readonly DetailValue[] => {
     if (isKeyword(field)) return plain(event[field]);
     switch (field) {
@@ -59,12 +59,12 @@ const DETAIL_FIELDS = completeOrder<DetailField>(KEYWORD_FIELDS, [
 ]);
 
 /** Returns the attributes of an event, sorted by name. */
-export function attributesOfEvent(event: EventRow): readonly EventDetail[] {
+export function attributesOfEvent(event: ListedEvent): readonly EventDetail[] {
   const names = Object.keys(event.attributes).toSorted();
   return names.map((name) => ({ field: `@${name}`, values: detailValues(event, name) }));
 }
 
-function detailValues(event: EventRow, name: string): readonly DetailValue[] {
+function detailValues(event: ListedEvent, name: string): readonly DetailValue[] {
   const value = event.attributes[name];
   const values = attributeValues(event, `@${name}`);
   if (typeof value === "number") return [{ shown: values[0]!, value }];

@@ -2,31 +2,31 @@ import type { ReadonlySignal } from "@preact/signals";
 
 import type { ListColumn } from "../rows/columns.ts";
 import type { MenuPlace } from "../list/control.ts";
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 import type { CopyForm } from "./copy.ts";
 import type { DetailValue, ValueAction } from "./details.ts";
 import type { OpenState } from "./memory.ts";
 
 /** Actions on an open event, provided by the view that shows it. */
 export type EventActions = {
-  readonly isBookmarked: (row: EventRow) => boolean;
-  readonly bookmark: (row: EventRow) => void;
-  readonly copy: (form: CopyForm, row: EventRow) => void;
-  readonly copyLink: (row: EventRow) => void;
+  readonly isBookmarked: (row: ListedEvent) => boolean;
+  readonly bookmark: (row: ListedEvent) => void;
+  readonly copy: (form: CopyForm, row: ListedEvent) => void;
+  readonly copyLink: (row: ListedEvent) => void;
   readonly copyValue: (value: string) => void;
   /** null if the event is already shown among its neighbours. */
-  readonly context: ((row: EventRow) => void) | null;
+  readonly context: ((row: ListedEvent) => void) | null;
   /** null if the reader may not edit classes. */
-  readonly makeClass: ((row: EventRow) => void) | null;
+  readonly makeClass: ((row: ListedEvent) => void) | null;
   /** Shows the events with the same pattern; null if there is no query to change. */
-  readonly showAlike: ((row: EventRow) => void) | null;
+  readonly showAlike: ((row: ListedEvent) => void) | null;
   /** Runs the action of a value, except copying; null if values can only be copied. */
   readonly onValue: ((action: ValueAction, field: string, value: DetailValue) => void) | null;
   readonly isColumn: (field: string) => boolean;
-  readonly readData: (row: EventRow) => Promise<string>;
+  readonly readData: (row: ListedEvent) => Promise<string>;
   /** Returns a one-time address that shows the data as a page. */
-  readonly openPage: (row: EventRow) => Promise<string>;
-  readonly countAlike: (row: EventRow) => Promise<number>;
+  readonly openPage: (row: ListedEvent) => Promise<string>;
+  readonly countAlike: (row: ListedEvent) => Promise<number>;
 };
 
 /** Formats of moments, classes and matches. */
@@ -40,7 +40,7 @@ export type EventFormats = {
 
 /** Properties of the menu of a cell. */
 export type CellMenuProperties = {
-  readonly row: EventRow;
+  readonly row: ListedEvent;
   readonly place: MenuPlace;
   readonly columns: readonly ListColumn[];
   readonly actions: EventActions;
@@ -49,7 +49,7 @@ export type CellMenuProperties = {
 };
 
 export type OpenEventProperties = {
-  readonly row: EventRow;
+  readonly row: ListedEvent;
   readonly state: OpenState;
   readonly actions: EventActions;
   readonly formats: EventFormats;

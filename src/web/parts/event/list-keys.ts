@@ -2,11 +2,11 @@ import type { EventActions } from "./event-actions.ts";
 import type { Shortcuts } from "../keys/registry.ts";
 import { shortcut } from "../keys/table.ts";
 import type { ListControl } from "../list/control.ts";
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 
 type KeysOptions = {
   readonly actions: Pick<EventActions, "bookmark" | "context" | "copy">;
-  readonly rowOf: (id: string) => EventRow | undefined;
+  readonly rowOf: (id: string) => ListedEvent | undefined;
 };
 
 /** Binds the keys of a list; returns a function that unbinds them. */
@@ -15,7 +15,7 @@ export function bindListKeys(
   control: () => Pick<ListControl, "current" | "move"> | null,
   { actions, rowOf }: KeysOptions,
 ): () => void {
-  const onRow = (act: (row: EventRow) => void) => () => {
+  const onRow = (act: (row: ListedEvent) => void) => () => {
     const id = control()?.current ?? null;
     const row = id === null ? undefined : rowOf(id);
     if (row !== undefined) act(row);

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 
 /** State of a value that is read when an event is opened. */
 export type LoadState<Value> =
@@ -29,7 +29,7 @@ const KEPT = 300;
 export class OpenStates {
   readonly #states = new Map<string, OpenState>();
 
-  of({ id }: Pick<EventRow, "id">): OpenState {
+  of({ id }: Pick<ListedEvent, "id">): OpenState {
     const known = this.#states.get(id);
     if (known !== undefined) return known;
     const state: OpenState = {

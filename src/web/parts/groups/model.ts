@@ -4,10 +4,10 @@ import type { EditableQuery } from "../query/compose.ts";
 import { bandOfKey } from "../query/groups.ts";
 import type { GroupRecord } from "../query/groups.ts";
 import { fieldName } from "../query/print.ts";
-import type { Step } from "../query/steps.ts";
+import type { QueryStep } from "../query/steps.ts";
 import type { Moments } from "../query/range.ts";
 import { placeOfKey } from "../../../query/places.ts";
-import type { Key, Term } from "../../../query/syntax.ts";
+import type { KeyTerm, Term } from "../../../query/syntax.ts";
 import { formatNumber } from "../text/numbers.ts";
 import { momentsOfKey } from "./key-moments.ts";
 
@@ -16,7 +16,7 @@ export type GroupKey =
   | { readonly kind: "field"; readonly name: string }
   | { readonly kind: "bands"; readonly name: string }
   | { readonly kind: "place"; readonly name: string }
-  | { readonly kind: "time"; readonly name: string; readonly step: Pick<Step, "unit" | "count"> };
+  | { readonly kind: "time"; readonly name: string; readonly step: Pick<QueryStep, "unit" | "count"> };
 
 /** A row of the table: one group, or all groups that differ only in their time. */
 export type GroupRow = {
@@ -45,7 +45,7 @@ export type Groups = {
   readonly times: readonly Moments[];
 };
 
-const NAMED_STEPS: Readonly<Record<string, Pick<Step, "unit" | "count">>> = {
+const NAMED_STEPS: Readonly<Record<string, Pick<QueryStep, "unit" | "count">>> = {
   DAY: { unit: "days", count: 1 },
   HOUR: { unit: "hours", count: 1 },
   WEEK: { unit: "weeks", count: 1 },
@@ -57,7 +57,7 @@ export function keysOfQuery(parsed: EditableQuery): readonly GroupKey[] {
   return (parsed.query.clauses.groupBy ?? []).map(keyOf);
 }
 
-function keyOf(key: Key): GroupKey {
+function keyOf(key: KeyTerm): GroupKey {
   if (key.kind === "bands") return { kind: "bands", name: fieldName(key.of.text) };
   if (key.kind === "name") {
     const step = NAMED_STEPS[key.name.text.toUpperCase()];
@@ -65,7 +65,7 @@ function keyOf(key: Key): GroupKey {
     const name = fieldName(key.name.text);
     return { kind: name === "geo" ? "place" : "field", name };
   }
-  const unit = key.unit.toLowerCase() as Step["unit"];
+  const unit = key.unit.toLowerCase() as QueryStep["unit"];
   return { kind: "time", name: `${key.count.value} ${unit}`, step: { unit, count: key.count.value } };
 }
 

@@ -6,7 +6,7 @@ import type { GroupRecord } from "../query/groups.ts";
 import { writeField } from "../query/print.ts";
 import type { Moments } from "../query/range.ts";
 import { barsOfRange } from "../query/steps.ts";
-import type { Bar, Step } from "../query/steps.ts";
+import type { Bar, QueryStep } from "../query/steps.ts";
 import type { Formats } from "../time/moments.ts";
 
 /** What the heights of bars show: the number of events, or an aggregate of a numeric field. */
@@ -31,7 +31,13 @@ const COUNTED_LEVELS = LEVELS.slice(1).toReversed();
 const LEVEL_COUNTS = COUNTED_LEVELS.map((level) => `COUNT(level = '${level}') AS ${level}`).join(", ");
 
 /** Returns the query whose groups are the bars; null if the query has a fault. */
-export function barsQuery(text: string, moments: Moments, zone: string, step: Step, measure: Measure): string | null {
+export function barsQuery(
+  text: string,
+  moments: Moments,
+  zone: string,
+  step: QueryStep,
+  measure: Measure,
+): string | null {
   const events = eventsQuery(text);
   if (events === null) return null;
   const isCount = measure.kind === "count";
@@ -57,7 +63,7 @@ function figureColumns(kind: string, field: string): string {
 /** Returns the columns of a range, including empty ones. */
 export function columnsOfRange(
   records: readonly GroupRecord[],
-  step: Step,
+  step: QueryStep,
   moments: Moments,
   zone: string,
   weights: readonly string[],

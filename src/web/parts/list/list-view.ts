@@ -2,7 +2,7 @@ import { Heights } from "./heights.ts";
 import type { RowAppearance } from "./row-view.ts";
 import type { RowSource } from "../rows/row-source.ts";
 import { EMPTY_ROW } from "../rows/row.ts";
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 import { ScrollScale } from "./scroll-scale.ts";
 import { Slot } from "./slot.ts";
 import type { MountPanel, PanelKind } from "./slot.ts";
@@ -393,4 +393,4 @@ export class ListView {
   }
 }
 
-const PROBE: EventRow = { ...EMPTY_ROW, text: "x" };
+const PROBE: ListedEvent = { ...EMPTY_ROW, text: "x" };

@@ -4,7 +4,7 @@ import type { ListColumn } from "../rows/columns.ts";
 import { matchesIn } from "../text/highlight.ts";
 import type { Needles } from "../text/highlight.ts";
 import { shownLevel } from "../rows/row.ts";
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 import { cutText, visiblePieces } from "../text/visible-text.ts";
 
 /** What a row shows besides its event. */
@@ -14,9 +14,9 @@ export type RowAppearance = {
   /** Formats the time of a moment. */
   readonly clock: (ms: number) => string;
   readonly className: (key: string) => string;
-  readonly isBookmarked: (row: EventRow) => boolean;
+  readonly isBookmarked: (row: ListedEvent) => boolean;
   /** CSS classes: `at` for the sought event, `dim` for one that the query does not match. */
-  readonly cssClasses: (row: EventRow) => readonly string[];
+  readonly cssClasses: (row: ListedEvent) => readonly string[];
 };
 
 const CELLS: Readonly<Record<string, string>> = { class: "k", source: "s", text: "x", tags: "g", value: "n" };
@@ -24,7 +24,7 @@ const ICONS = { chevron: "M6 4l4 4-4 4", bookmark: "M4.5 2.5h7v11L8 10.5l-3.5 3z
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Fills a row's element with new cells, keeping the element and its position. */
-export function fillRow(element: HTMLElement, row: EventRow, appearance: RowAppearance): void {
+export function fillRow(element: HTMLElement, row: ListedEvent, appearance: RowAppearance): void {
   const isBookmarked = appearance.isBookmarked(row);
   const level = shownLevel(row);
   const classes = [
@@ -60,7 +60,7 @@ export function fillGhost(element: HTMLElement, columns: number): void {
   element.replaceChildren(...bars);
 }
 
-function timeCell(row: EventRow, { clock }: RowAppearance, isBookmarked: boolean): HTMLElement {
+function timeCell(row: ListedEvent, { clock }: RowAppearance, isBookmarked: boolean): HTMLElement {
   const cell = gridcell("t");
   const sign = document.createElement("span");
   sign.className = isBookmarked ? "flag" : "more";
@@ -75,7 +75,7 @@ function timeCell(row: EventRow, { clock }: RowAppearance, isBookmarked: boolean
   return cell;
 }
 
-function cellOf(row: EventRow, name: string, appearance: RowAppearance): HTMLElement {
+function cellOf(row: ListedEvent, name: string, appearance: RowAppearance): HTMLElement {
   const cell = gridcell(CELLS[name] ?? (name.startsWith("@") ? "a" : "s"));
   if (name === "tags") {
     cell.append(

@@ -1,6 +1,6 @@
 import { fillGhost, fillRow } from "./row-view.ts";
 import type { RowAppearance } from "./row-view.ts";
-import type { EventRow } from "../rows/row.ts";
+import type { ListedEvent } from "../rows/row.ts";
 
 /** Panel under a row: the open event, or a note about skipped events. */
 export type PanelKind = "event" | "gap";
@@ -20,7 +20,7 @@ export class Slot {
   readonly row: HTMLElement = document.createElement("div");
   readonly #panels = new Map<PanelKind, Panel>();
   index = -1;
-  #event: EventRow | undefined;
+  #event: ListedEvent | undefined;
   #appearance: RowAppearance | null = null;
   #top = Number.NaN;
 
@@ -36,7 +36,7 @@ export class Slot {
   }
 
   /** Draws the row if the event or the appearance has changed. */
-  draw(event: EventRow | undefined, appearance: RowAppearance): void {
+  draw(event: ListedEvent | undefined, appearance: RowAppearance): void {
     if (this.#appearance === appearance && this.#event === event) return;
     this.#appearance = appearance;
     this.#event = event;

@@ -1,4 +1,4 @@
-import type { Clauses, Expression, Span } from "../../../query/syntax.ts";
+import type { Clauses, Expression, TextSpan } from "../../../query/syntax.ts";
 import { asksForGroups } from "../../../query/grouped.ts";
 import { bandOfBounds, isSameChoice, selectionOfCondition, writeSelection } from "./choices.ts";
 import type { Choice, Selection } from "./choices.ts";
@@ -21,7 +21,7 @@ export type EditableQuery = QueryPieces & {
 
 /** One condition that every matching event meets. */
 export type Filter = {
-  readonly span: Span;
+  readonly span: TextSpan;
   /** null for the class after the table's dot. */
   readonly tree: Expression | null;
   /** What it selects of one field; null for any other kind of condition. */
@@ -174,7 +174,7 @@ export function withoutFilter(parsed: EditableQuery, filter: Filter): string {
 }
 
 /** Returns the span of the AND between two conditions, ignoring blanks and comments around it. */
-function wordWithin(text: string, { start, end }: Span): Span {
+function wordWithin(text: string, { start, end }: TextSpan): TextSpan {
   const gap = text.slice(start, end).replace(/\/\/[^\r\n]*/g, (comment) => " ".repeat(comment.length));
   const at = start + gap.search(/and/i);
   return { start: at, end: at + "AND".length };

@@ -3,7 +3,7 @@ import { tokenize } from "../../../query/lexer.ts";
 import type { Token } from "../../../query/lexer.ts";
 import { parseQuery } from "../../../query/parser.ts";
 import { CLAUSES } from "../../../query/parse-values.ts";
-import type { Clauses, Expression, Query, Span } from "../../../query/syntax.ts";
+import type { Clauses, Expression, Query, TextSpan } from "../../../query/syntax.ts";
 
 /** A query's text split into pieces, so that one can be changed and the rest stays verbatim. */
 export type QueryPieces = {
@@ -14,12 +14,12 @@ export type QueryPieces = {
   /** End of the last token; comments may follow. */
   readonly end: number;
   /** Span of each clause present, from its first to its last token. */
-  readonly clauses: ReadonlyMap<keyof Clauses, Span>;
+  readonly clauses: ReadonlyMap<keyof Clauses, TextSpan>;
   /** Operands of the top-level AND of WHERE, in order. */
   readonly conditions: readonly Conjunct[];
 };
 
-export type Conjunct = { readonly span: Span; readonly tree: Expression };
+export type Conjunct = { readonly span: TextSpan; readonly tree: Expression };
 
 /** Returns the pieces of a query; null if the parser rejects it. */
 export function queryPieces(text: string): QueryPieces | null {
@@ -44,8 +44,8 @@ export function queryPieces(text: string): QueryPieces | null {
 }
 
 /** Finds the clauses. Keywords are no field names, so outside parentheses each begins a clause. */
-function clausesIn(tokens: readonly Token[], { clauses: trees }: Query): Map<keyof Clauses, Span> {
-  const clauses = new Map<keyof Clauses, Span>();
+function clausesIn(tokens: readonly Token[], { clauses: trees }: Query): Map<keyof Clauses, TextSpan> {
+  const clauses = new Map<keyof Clauses, TextSpan>();
   const field = trees.occurs?.field ?? null;
   let current: { name: keyof Clauses; start: number } | null = null;
   let end = 0;
@@ -71,7 +71,7 @@ function clauseOf({ kind, text }: Token): keyof Clauses | null {
 }
 
 /** Splits WHERE at its top-level ANDs; an OR at the top makes it one conjunct. */
-function conjunctsIn(tokens: readonly Token[], where: Expression | null, span: Span | undefined): Conjunct[] {
+function conjunctsIn(tokens: readonly Token[], where: Expression | null, span: TextSpan | undefined): Conjunct[] {
   if (where === null || span === undefined) return [];
   // Tokens after the word WHERE.
   const inside = tokens.filter(({ span: { start, end } }) => start > span.start && end <= span.end);
@@ -102,7 +102,7 @@ function* withDepth(tokens: readonly Token[]): Generator<[Token, number]> {
 }
 
 /** Removes spans from a text. Line breaks that end a comment stay. */
-export function textWithout(text: string, ...spans: readonly Span[]): string {
+export function textWithout(text: string, ...spans: readonly TextSpan[]): string {
   const last = [...spans].sort((a, b) => b.start - a.start);
   return last.reduce((rest, { start, end }) => {
     const before = rest.slice(0, start).replace(/(?<![^\S\r\n])[^\S\r\n]+$/, "");
@@ -115,7 +115,7 @@ export function textWithout(text: string, ...spans: readonly Span[]): string {
 }
 
 /** Replaces a span, separating the new text from adjacent words by blanks. */
-export function textWithReplaced(text: string, { start, end }: Span, by: string): string {
+export function textWithReplaced(text: string, { start, end }: TextSpan, by: string): string {
   const [before, after] = [text.slice(0, start), text.slice(end)];
   return before + (/[\s(]$|^$/.test(before) ? "" : " ") + by + (/^[\s),]|^$/.test(after) ? "" : " ") + after;
 }

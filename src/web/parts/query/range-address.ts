@@ -1,20 +1,20 @@
 import { isSameRange, momentOfEnd } from "./range.ts";
-import type { Range } from "./range.ts";
+import type { WrittenRange } from "./range.ts";
 
 /** The range of an address without one. */
-export const STANDARD_RANGE: Range = { from: "-24h", to: "now" };
+export const STANDARD_RANGE: WrittenRange = { from: "-24h", to: "now" };
 
 /** The parameters of an address that hold a range. */
 export const RANGE_PARAMETERS = ["t", "from", "to"] as const;
 type Written = Partial<Record<(typeof RANGE_PARAMETERS)[number], string>>;
 
-const YESTERDAY: Range = { from: "today-1d", to: "today" };
+const YESTERDAY: WrittenRange = { from: "today-1d", to: "today" };
 
 /**
  * Parses the range of an address: `t=24h`, `t=today` and the like for ranges that end now, else
- * `from` and `to`, each a moment in milliseconds or an end of {@link Range}.
+ * `from` and `to`, each a moment in milliseconds or an end of {@link WrittenRange}.
  */
-export function readRange(parameters: ReadonlyMap<string, string>): Range {
+export function readRange(parameters: ReadonlyMap<string, string>): WrittenRange {
   const t = parameters.get("t");
   if (t === "yesterday") return YESTERDAY;
   if (t !== undefined) {
@@ -25,7 +25,7 @@ export function readRange(parameters: ReadonlyMap<string, string>): Range {
 }
 
 /** Writes a range as {@link readRange} parses it; empty for the standard range. */
-export function writeRange(range: Range): Written {
+export function writeRange(range: WrittenRange): Written {
   if (isSameRange(range, STANDARD_RANGE)) return {};
   if (isSameRange(range, YESTERDAY)) return { t: "yesterday" };
   const isFromMoment = /^-?\d+$/.test(range.from);

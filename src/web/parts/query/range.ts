@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS, addDays, addMonths, civil, startOfDay } from "../../../query/calendar.ts";
+import { HOUR_MS, MINUTE_MS, addDays, addMonths, utcMidnight, startOfDay } from "../../../query/calendar.ts";
 import { spanOfOccurs } from "../../../query/when.ts";
 import { UTC, momentFromLocal, offsetAt } from "../../../query/zone.ts";
 import type { Zone } from "../../../query/zone.ts";
@@ -18,10 +18,10 @@ export type Moments = { readonly from: number; readonly to: number };
  * steps: `now-24h` or `-24h`, `today-1d`, `week-1w`. `all` is the beginning of time. Steps of `d`,
  * `w` and `M` move the calendar; `m` and `h` are lengths of time.
  */
-export type Range = { readonly from: string; readonly to: string };
+export type WrittenRange = { readonly from: string; readonly to: string };
 
 /** Ranges that can be chosen by name. */
-export const PRESETS: readonly { readonly name: string; readonly range: Range }[] = [
+export const PRESETS: readonly { readonly name: string; readonly range: WrittenRange }[] = [
   { name: "Last 15 minutes", range: { from: "-15m", to: "now" } },
   { name: "Last hour", range: { from: "-1h", to: "now" } },
   { name: "Last 6 hours", range: { from: "-6h", to: "now" } },
@@ -39,24 +39,24 @@ export const PRESETS: readonly { readonly name: string; readonly range: Range }[
 export const BEGINNING = 0;
 
 /** First and last day that LQL can express. */
-const [FIRST, LAST] = [civil(1, 1, 1), civil(9999, 12, 31)];
+const [FIRST, LAST] = [utcMidnight(1, 1, 1), utcMidnight(9999, 12, 31)];
 const DEFAULT_MS = 24 * HOUR_MS;
 /** Years that are searched for clock changes, limited because the search takes milliseconds. */
-const [CLOCK_FROM, CLOCK_TO] = [civil(1990, 1, 1), civil(2060, 1, 1)];
+const [CLOCK_FROM, CLOCK_TO] = [utcMidnight(1990, 1, 1), utcMidnight(2060, 1, 1)];
 
 /** Returns the moments of a range. An invalid end falls back to the last 24 hours. */
-export function resolveRange({ from, to }: Range, zone: string, now_ms: number): Moments {
+export function resolveRange({ from, to }: WrittenRange, zone: string, now_ms: number): Moments {
   const end = momentOfEnd(to, zone, now_ms) ?? now_ms;
   const start = momentOfEnd(from, zone, now_ms) ?? within(end - DEFAULT_MS);
   return start <= end ? { from: start, to: end } : { from: end, to: start };
 }
 
 /** Returns the same range with absolute ends, as a link keeps it. */
-export function exactRange(moments: Moments): Range {
+export function exactRange(moments: Moments): WrittenRange {
   return { from: String(moments.from), to: String(moments.to) };
 }
 
-export function isSameRange(a: Range, b: Range): boolean {
+export function isSameRange(a: WrittenRange, b: WrittenRange): boolean {
   return a.from === b.from && a.to === b.to;
 }
 
@@ -101,7 +101,7 @@ function stepFrom(moment: number, count: number, unit: string, zone: string): nu
 const UNIT_WORDS: Readonly<Record<string, string>> = { m: "minute", h: "hour", d: "day", w: "week", M: "month" };
 
 /** Returns the name of a range: `Last 24 hours`, or its two moments. */
-export function rangeName(range: Range, moments: Moments, formats: Formats): string {
+export function rangeName(range: WrittenRange, moments: Moments, formats: Formats): string {
   const preset = PRESETS.find((each) => isSameRange(each.range, range));
   if (preset !== undefined) return preset.name;
   const [, count, unit] = /^(?:now)?-(\d+)([mhdwM])$/.exec(range.from) ?? [];

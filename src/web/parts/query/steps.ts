@@ -12,7 +12,7 @@ import { zoneAround } from "../time/zones.ts";
 import type { Moments } from "./range.ts";
 
 /** The width of bars: a time key of GROUPBY. */
-export type Step = {
+export type QueryStep = {
   readonly unit: PeriodUnit;
   readonly count: number;
   /** As written in GROUPBY: `MINUTES(15)`, `DAY`. */
@@ -38,7 +38,7 @@ const MOST_BARS = 120;
 export const MONTH_MS = 30 * DAY_MS;
 
 /** Steps by length. Each divides the next, or nearly so, so that bars halve or double. */
-const STEPS: readonly (readonly [step: Step, length_ms: number])[] = [
+const STEPS: readonly (readonly [step: QueryStep, length_ms: number])[] = [
   ...[1, 2, 5, 10, 15, 30].map((n) => [step("seconds", n, `SECONDS(${n})`, `${n}-second bars`), n * 1000] as const),
   ...[1, 2, 3, 5, 10, 15, 30].map(
     (n) => [step("minutes", n, `MINUTES(${n})`, `${n}-min bars`), n * MINUTE_MS] as const,
@@ -51,12 +51,12 @@ const STEPS: readonly (readonly [step: Step, length_ms: number])[] = [
   [step("months", 1, "MONTH", "1-month bars"), MONTH_MS],
 ];
 
-function step(unit: PeriodUnit, count: number, key: string, name: string): Step {
+function step(unit: PeriodUnit, count: number, key: string, name: string): QueryStep {
   return { unit, count, key, name };
 }
 
 /** Returns the narrowest step that gives at most `MOST_BARS` bars. */
-export function stepOfRange({ from, to }: Moments): Step {
+export function stepOfRange({ from, to }: Moments): QueryStep {
   const length_ms = to - from;
   const found = STEPS.find(([, step_ms]) => length_ms / step_ms <= MOST_BARS);
   if (found !== undefined) return found[0];
@@ -65,13 +65,13 @@ export function stepOfRange({ from, to }: Moments): Step {
 }
 
 /** Returns the step `by` places wider or narrower. */
-export function stepBeside(present: Step, by: number): Step {
+export function stepBeside(present: QueryStep, by: number): QueryStep {
   const i = STEPS.findIndex(([{ key }]) => key === present.key);
   return (STEPS[i + by] ?? STEPS[i] ?? STEPS.at(-1)!)[0];
 }
 
 /** Returns the bars of a range in order, one for each group that the service can return. */
-export function barsOfRange({ unit, count }: Step, range: Moments, zone: string): Bar[] {
+export function barsOfRange({ unit, count }: QueryStep, range: Moments, zone: string): Bar[] {
   if (range.from >= range.to) return [];
   const by = periodOfStep(unit, count, zone, range);
   const format = periodKeyFormat(by);

@@ -2,7 +2,7 @@ import { completeOrder } from "../../../events/field-order.ts";
 import { isKeyword, KEYWORD_FIELDS } from "../../../events/keywords.ts";
 import { levelOfTags } from "../../../events/level.ts";
 import type { FieldName } from "../../../events/schema.ts";
-import type { EventRow } from "./row.ts";
+import type { ListedEvent } from "./row.ts";
 
 /** A column of a list, after the time. `width` is in pixels; null for the default. */
 export type ListColumn = { readonly name: string; readonly width: number | null };
@@ -156,7 +156,7 @@ export function columnTitle(name: string): string {
 }
 
 /** Returns a column's text for an event. A class is given by its key, not its display name. */
-export function cellText(row: EventRow, name: string): string {
+export function cellText(row: ListedEvent, name: string): string {
   if (name.startsWith("@")) return attributeValues(row, name).join(", ");
   if (isKeyword(name)) return row[name];
   switch (name) {
@@ -179,14 +179,14 @@ export function cellText(row: EventRow, name: string): string {
 }
 
 /** Returns the values of an attribute, named with its `@`. */
-export function attributeValues(row: EventRow, name: string): readonly string[] {
+export function attributeValues(row: ListedEvent, name: string): readonly string[] {
   const attribute = name.slice(1);
   if (!Object.hasOwn(row.attributes, attribute)) return [];
   const value = row.attributes[attribute]!;
   return Array.isArray(value) ? value.map(String) : [String(value)];
 }
 
-export function placeText(geo: EventRow["geo"]): string {
+export function placeText(geo: ListedEvent["geo"]): string {
   if (geo === null) return "";
   return "ip" in geo ? geo.ip : `${geo.lat.toFixed(4)}, ${geo.lon.toFixed(4)}`;
 }

@@ -2,14 +2,14 @@ import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
 import { cursorBehind, firstCursor, pageQuery } from "./question.ts";
-import type { Cursor, ListQuestion } from "./question.ts";
+import type { ListCursor, ListQuestion } from "./question.ts";
 import { RowStore } from "./row-store.ts";
 import type { RowSource } from "./row-source.ts";
 import { EMPTY_ROW } from "./row.ts";
-import type { EventRow } from "./row.ts";
+import type { ListedEvent } from "./row.ts";
 
 /** Requests one page of an LQL query from the service. */
-export type ReadPage = (query: string, signal: AbortSignal) => Promise<readonly EventRow[]>;
+export type ReadPage = (query: string, signal: AbortSignal) => Promise<readonly ListedEvent[]>;
 
 export type PagedRowsOptions = {
   readonly question: ListQuestion;
@@ -30,7 +30,7 @@ const AHEAD = 400;
 /** Default of `room`; it fits 100,000 rows of usual size twice. */
 const ROOM = 96_000_000;
 
-type Page = { readonly cursor: Cursor; readonly start: number; readonly end: number; readonly take: number };
+type Page = { readonly cursor: ListCursor; readonly start: number; readonly end: number; readonly take: number };
 
 /** The rows of a query, read page by page as the view approaches them. */
 export class PagedRows implements RowSource {
@@ -49,11 +49,11 @@ export class PagedRows implements RowSource {
   readonly #rows = new RowStore();
   readonly #pages: Page[] = [];
   readonly #abort = new AbortController();
-  #next: Cursor;
+  #next: ListCursor;
   /** Rows read so far, including left-out ones, and how many of them share the last one's time. */
   #seen = 0;
   #tied = 0;
-  #last: EventRow | null = null;
+  #last: ListedEvent | null = null;
   #wanted = { from: 0, to: 0 };
   #current: Promise<void> | null = null;
 
@@ -72,7 +72,7 @@ export class PagedRows implements RowSource {
     return this.#question.take !== null || this.#question.skip > 0;
   }
 
-  at(index: number): EventRow | undefined {
+  at(index: number): ListedEvent | undefined {
     return this.#rows.at(index);
   }
 
@@ -111,7 +111,7 @@ export class PagedRows implements RowSource {
   }
 
   /** Replaces the row with the same id. */
-  replace(row: EventRow): void {
+  replace(row: ListedEvent): void {
     this.#rows.replace(row);
     this.version.value += 1;
   }
@@ -171,7 +171,7 @@ export class PagedRows implements RowSource {
     this.#forgetFar();
   }
 
-  #count(rows: readonly EventRow[]): void {
+  #count(rows: readonly ListedEvent[]): void {
     for (const row of rows) {
       this.#tied = row.created === this.#last?.created ? this.#tied + 1 : 1;
       this.#last = row;
@@ -194,7 +194,7 @@ export class PagedRows implements RowSource {
     }
   }
 
-  async #request(cursor: Cursor, take: number): Promise<readonly EventRow[]> {
+  async #request(cursor: ListCursor, take: number): Promise<readonly ListedEvent[]> {
     return await this.#read(pageQuery(this.#question, cursor, take), this.#abort.signal);
   }
 
@@ -212,7 +212,7 @@ export class PagedRows implements RowSource {
 }
 
 /** Returns the placeholder of a deleted event. */
-function goneRow(id: string): EventRow {
+function goneRow(id: string): ListedEvent {
   const created = Number.parseInt(id.slice(0, 8), 16) * 1_000;
   return { ...EMPTY_ROW, id, created, text: "This event is gone" };
 }

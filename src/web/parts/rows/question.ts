@@ -3,7 +3,7 @@ import { clauseText, momentInLql, textWithoutClauses } from "../query/clauses.ts
 import { queryPieces } from "../query/pieces.ts";
 import { fieldName } from "../query/print.ts";
 import type { Moments } from "../query/range.ts";
-import type { EventRow } from "./row.ts";
+import type { ListedEvent } from "./row.ts";
 
 /** Order of a list by time: oldest or newest first. */
 export type TimeOrder = "asc" | "desc";
@@ -50,12 +50,12 @@ export function namesOfColumns(text: string): readonly string[] {
 }
 
 /** The position of the next page. */
-export type Cursor = {
+export type ListCursor = {
   readonly range: Moments | null;
   readonly skip: number;
 };
 
-export function firstCursor({ range, skip }: ListQuestion): Cursor {
+export function firstCursor({ range, skip }: ListQuestion): ListCursor {
   return { range, skip };
 }
 
@@ -66,7 +66,7 @@ export function firstCursor({ range, skip }: ListQuestion): Cursor {
  * @param tied number of rows read so far with the time of the last row, including it
  * @param read number of rows read so far
  */
-export function cursorBehind(question: ListQuestion, last: EventRow, tied: number, read: number): Cursor {
+export function cursorBehind(question: ListQuestion, last: ListedEvent, tied: number, read: number): ListCursor {
   if (question.range === null || question.ownSort !== null)
     return { range: question.range, skip: question.skip + read };
   const { from, to } = question.range;
@@ -78,7 +78,7 @@ export function cursorBehind(question: ListQuestion, last: EventRow, tied: numbe
 }
 
 /** Returns the query for one page. */
-export function pageQuery(question: ListQuestion, { range, skip }: Cursor, take: number): string {
+export function pageQuery(question: ListQuestion, { range, skip }: ListCursor, take: number): string {
   const clauses = [
     ...(range === null ? [] : [`OCCURS(${momentInLql(range.from)}, ${momentInLql(range.to)})`]),
     question.ownSort ?? `SORT created ${question.order.toUpperCase()}`,

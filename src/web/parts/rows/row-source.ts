@@ -1,6 +1,6 @@
 import type { ReadonlySignal } from "@preact/signals";
 
-import type { EventRow } from "./row.ts";
+import type { ListedEvent } from "./row.ts";
 
 /**
  * The rows of a list. The source knows queries, pages and streams; the list does not. Rows keep
@@ -16,7 +16,7 @@ export type RowSource = {
   /** Increases with every change of a row or of its position. */
   readonly version: ReadonlySignal<number>;
   /** Returns a row; undefined if it is not in memory until {@link need} has read it again. */
-  at(index: number): EventRow | undefined;
+  at(index: number): ListedEvent | undefined;
   /** Returns the id of a row, also if it is not in memory. */
   idAt(index: number): string | undefined;
   /** Returns the index of a row by id; -1 if absent. */
@@ -28,6 +28,6 @@ export type RowSource = {
 };
 
 /** Returns the row of an event; undefined if the source does not hold it. */
-export function rowById(source: RowSource, id: string): EventRow | undefined {
+export function rowById(source: RowSource, id: string): ListedEvent | undefined {
   return source.at(source.indexOf(id));
 }

@@ -1,4 +1,4 @@
-import type { EventRow } from "./row.ts";
+import type { ListedEvent } from "./row.ts";
 
 /** Most parsed rows kept, for those on and near the screen. */
 const PARSED = 1_000;
@@ -13,7 +13,7 @@ export class RowStore {
   readonly #indexes = new Map<string, number>();
   /** Offset added to the values of `#indexes`: rows put before the first, less those removed. */
   #offset = 0;
-  #parsed = new Map<string, EventRow>();
+  #parsed = new Map<string, ListedEvent>();
   #characters = 0;
 
   get length(): number {
@@ -39,21 +39,21 @@ export class RowStore {
   }
 
   /** Returns a row; undefined outside the store and for {@link forget forgotten} rows. */
-  at(index: number): EventRow | undefined {
+  at(index: number): ListedEvent | undefined {
     const id = this.#ids[index];
     if (id === undefined) return undefined;
     const known = this.#parsed.get(id);
     if (known !== undefined) return known;
     const json = this.#rows[index] ?? null;
     if (json === null) return undefined;
-    const row = JSON.parse(json) as EventRow;
+    const row = JSON.parse(json) as ListedEvent;
     if (this.#parsed.size >= PARSED) this.#parsed = new Map([...this.#parsed].slice(PARSED / 2));
     this.#parsed.set(id, row);
     return row;
   }
 
   /** Appends rows, ignoring ids already present; returns the number added. */
-  append(rows: readonly EventRow[]): number {
+  append(rows: readonly ListedEvent[]): number {
     const before = this.length;
     for (const row of rows) {
       if (this.#indexes.has(row.id)) continue;
@@ -64,7 +64,7 @@ export class RowStore {
   }
 
   /** Prepends rows in their order, ignoring ids already present; returns the number added. */
-  prepend(rows: readonly EventRow[]): number {
+  prepend(rows: readonly ListedEvent[]): number {
     const fresh = rows.filter(({ id }) => !this.#indexes.has(id));
     const texts = fresh.map((row) => JSON.stringify(row));
     this.#offset += fresh.length;
@@ -76,7 +76,7 @@ export class RowStore {
   }
 
   /** Inserts rows at an index, ignoring ids already present; returns the number added. */
-  insert(index: number, rows: readonly EventRow[]): number {
+  insert(index: number, rows: readonly ListedEvent[]): number {
     const fresh = rows.filter(({ id }) => !this.#indexes.has(id));
     const texts = fresh.map((row) => JSON.stringify(row));
     this.#rows.splice(index, 0, ...texts);
@@ -87,7 +87,7 @@ export class RowStore {
   }
 
   /** Replaces the row with the same id. */
-  replace(row: EventRow): void {
+  replace(row: ListedEvent): void {
     const index = this.indexOf(row.id);
     if (index === -1) return;
     this.#parsed.delete(row.id);
@@ -124,7 +124,7 @@ export class RowStore {
     return index < this.length && this.#rows[index] === null;
   }
 
-  #add(row: EventRow, index: number): void {
+  #add(row: ListedEvent, index: number): void {
     const json = JSON.stringify(row);
     this.#rows[index] = json;
     this.#ids[index] = row.id;

@@ -6,7 +6,7 @@ import { parseMoment } from "../api/types.ts";
 import type { AttributeValue, EventRecord, EventPlace } from "../api/types.ts";
 
 /** An event as a list holds it. Absent texts are "", as in the API. */
-export type EventRow = Keywords & {
+export type ListedEvent = Keywords & {
   readonly id: string;
   /** Milliseconds since the Unix epoch. */
   readonly created: number;
@@ -23,7 +23,7 @@ export type EventRow = Keywords & {
 };
 
 /** A row without content, as a template. */
-export const EMPTY_ROW: EventRow = {
+export const EMPTY_ROW: ListedEvent = {
   ...NO_KEYWORDS,
   id: "",
   created: 0,
@@ -38,12 +38,12 @@ export const EMPTY_ROW: EventRow = {
 };
 
 /** Returns the level by which an event is coloured; undefined without one, or if it has a class. */
-export function shownLevel({ class: key, tags }: Pick<EventRow, "class" | "tags">): Level | undefined {
+export function shownLevel({ class: key, tags }: Pick<ListedEvent, "class" | "tags">): Level | undefined {
   return key === null ? levelOfTags(tags) || undefined : undefined;
 }
 
 /** Converts an event of the API to a row. */
-export function rowOfRecord(event: EventRecord): EventRow {
+export function rowOfRecord(event: EventRecord): ListedEvent {
   const { created, hash: _hash, log: _log, filter: _filter, alerts: _alerts, attributes = {}, ...shown } = event;
   return { ...shown, created: parseMoment(created), attributes };
 }

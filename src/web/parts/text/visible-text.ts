@@ -1,7 +1,7 @@
 /**
  * A piece of a displayed text: plain, a match of the query, or the name of an invisible character.
  */
-export type Piece = { readonly text: string; readonly kind: "plain" | "match" | "control" };
+export type TextPiece = { readonly text: string; readonly kind: "plain" | "match" | "control" };
 
 /**
  * Characters that are invisible or change the order of others: controls, direction marks,
@@ -31,8 +31,8 @@ export function hidesCharacters(text: string): boolean {
  *
  * @param keepLines keeps line breaks and tabs, for texts that are shown with their lines
  */
-export function visiblePieces(text: string, matches: readonly MatchSpan[], { keepLines = false } = {}): Piece[] {
-  const pieces: Piece[] = [];
+export function visiblePieces(text: string, matches: readonly MatchSpan[], { keepLines = false } = {}): TextPiece[] {
+  const pieces: TextPiece[] = [];
   let at = 0;
   for (const { start, end } of matches) {
     addPlain(pieces, text.slice(at, start), "plain", keepLines);
@@ -60,7 +60,7 @@ export function visibleText(text: string): string {
 /** The span of a match in UTF-16 units, end exclusive. Matches ascend and do not overlap. */
 export type MatchSpan = { readonly start: number; readonly end: number };
 
-function addPlain(pieces: Piece[], text: string, kind: "plain" | "match", keepLines: boolean): void {
+function addPlain(pieces: TextPiece[], text: string, kind: "plain" | "match", keepLines: boolean): void {
   let at = 0;
   for (const found of text.matchAll(HIDDEN)) {
     const character = found[0];

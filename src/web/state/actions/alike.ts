@@ -1,7 +1,7 @@
 import { textPattern } from "../../../events/pattern.ts";
 import type { Client } from "../../parts/api/client.ts";
 import { momentInLql } from "../../parts/query/clauses.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
+import type { ListedEvent } from "../../parts/rows/row.ts";
 import { cutText } from "../../parts/text/visible-text.ts";
 import { sendQuery } from "../send-query.ts";
 import type { Run } from "../search.ts";
@@ -12,7 +12,7 @@ import { quotedText } from "../../parts/event/conditions.ts";
  * Returns the condition for events whose text follows the pattern of this one's. Of a long pattern
  * it is the beginning, as a query has few characters.
  */
-export function patternCondition({ text }: Pick<EventRow, "text">): string {
+export function patternCondition({ text }: Pick<ListedEvent, "text">): string {
   const pattern = textPattern(text);
   if (pattern.length <= LONGEST_VALUE) return `pattern = ${quotedText(pattern)}`;
   return `pattern CONTAINS ${quotedText(cutText(pattern, LONGEST_VALUE))}`;
@@ -22,7 +22,7 @@ export function patternCondition({ text }: Pick<EventRow, "text">): string {
 export async function countAlike(
   client: Client,
   { log, zone, moments }: Pick<Run, "log" | "zone" | "moments">,
-  row: EventRow,
+  row: ListedEvent,
 ): Promise<number> {
   const range = `OCCURS(${momentInLql(moments.from)}, ${momentInLql(moments.to)})`;
   const query = `GET events WHERE ${patternCondition(row)} ${range} COLUMNS(COUNT)`;

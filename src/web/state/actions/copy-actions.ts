@@ -1,13 +1,13 @@
 import type { App } from "../app.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
+import type { ListedEvent } from "../../parts/rows/row.ts";
 import { copyText } from "../../parts/text/clipboard.ts";
 import { copyAs, noteOfCopy } from "../../parts/event/copy.ts";
 import type { CopyForm } from "../../parts/event/copy.ts";
 
 type Copying = {
   readonly form: CopyForm;
-  readonly row: EventRow;
-  readonly readData: (row: EventRow) => Promise<string>;
+  readonly row: ListedEvent;
+  readonly readData: (row: ListedEvent) => Promise<string>;
 };
 
 /** Copies a value and confirms it. @throws Error if the browser does not allow it */

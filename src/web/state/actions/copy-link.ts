@@ -4,7 +4,7 @@ import { exactRange } from "../../parts/query/range.ts";
 import { writeRange } from "../../parts/query/range-address.ts";
 import { copyText } from "../../parts/text/clipboard.ts";
 import { DEFAULT_COLUMNS } from "../../parts/rows/columns.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
+import type { ListedEvent } from "../../parts/rows/row.ts";
 import { changedParameters } from "../location.ts";
 import type { Search } from "../search.ts";
 
@@ -19,7 +19,7 @@ const STANDARD_COLUMNS = DEFAULT_COLUMNS.map(({ name }) => name).join(",");
 export async function copyLink(
   { location, preferences, toaster }: App,
   search: Search,
-  open: EventRow | null,
+  open: ListedEvent | null,
 ): Promise<void> {
   const { moments, zone, hidden } = search.run.peek();
   const { parameters: present } = location.place.peek();

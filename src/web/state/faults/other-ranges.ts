@@ -1,10 +1,10 @@
 import { DAY_MS, HOUR_MS } from "../../../query/calendar.ts";
 import { readQuery } from "../../parts/query/compose.ts";
 import { PRESETS, exactRange, hasOwnRange, resolveRange } from "../../parts/query/range.ts";
-import type { Range } from "../../parts/query/range.ts";
+import type { WrittenRange } from "../../parts/query/range.ts";
 import type { Run } from "../search.ts";
 
-export type NamedRange = { readonly name: string; readonly range: Range };
+export type NamedRange = { readonly name: string; readonly range: WrittenRange };
 
 const LENGTHS = [
   [7 * DAY_MS, "7 days", "-7d"],
@@ -13,7 +13,10 @@ const LENGTHS = [
 ] as const;
 
 /** Returns a shorter range with the same end; null if the query has its own or none is shorter. */
-export function shorterRange({ typed, moments }: Pick<Run, "typed" | "moments">, chosen: Range): NamedRange | null {
+export function shorterRange(
+  { typed, moments }: Pick<Run, "typed" | "moments">,
+  chosen: WrittenRange,
+): NamedRange | null {
   const parsed = readQuery(typed);
   if (parsed === null || hasOwnRange(parsed)) return null;
   const { from, to } = moments;

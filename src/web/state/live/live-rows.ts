@@ -4,7 +4,7 @@ import type { ReadonlySignal, Signal } from "@preact/signals";
 import type { TimeOrder } from "../../parts/rows/question.ts";
 import { RowStore } from "../../parts/rows/row-store.ts";
 import type { RowSource } from "../../parts/rows/row-source.ts";
-import type { EventRow } from "../../parts/rows/row.ts";
+import type { ListedEvent } from "../../parts/rows/row.ts";
 
 export type LiveRowsOptions = {
   readonly order: TimeOrder;
@@ -57,7 +57,7 @@ export class LiveRows implements RowSource {
     return this.#isPaused;
   }
 
-  at(index: number): EventRow | undefined {
+  at(index: number): ListedEvent | undefined {
     const place = this.#place(index);
     return place.isOlder ? this.#older.peek()?.at(place.index) : this.#shown.at(place.index);
   }
@@ -93,14 +93,14 @@ export class LiveRows implements RowSource {
   }
 
   /** Adds events that have arrived, oldest first; returns the new ones. */
-  arrive(rows: readonly EventRow[]): readonly EventRow[] {
+  arrive(rows: readonly ListedEvent[]): readonly ListedEvent[] {
     const fresh = rows.filter(({ id }) => !this.#shown.has(id) && !this.#held.has(id));
     if (this.#isPaused) this.#hold(fresh);
     else this.#show(fresh);
     return fresh;
   }
 
-  #hold(rows: readonly EventRow[]): void {
+  #hold(rows: readonly ListedEvent[]): void {
     this.#held.append(rows);
     this.waiting.value += rows.length;
     const excess = this.#held.length - this.#options.held;
@@ -109,7 +109,7 @@ export class LiveRows implements RowSource {
     this.#hasLost = true;
   }
 
-  #show(rows: readonly EventRow[]): void {
+  #show(rows: readonly ListedEvent[]): void {
     if (rows.length === 0) return;
     this.#shown.append(rows);
     const excess = this.#shown.length - this.#options.shown;
@@ -145,7 +145,7 @@ export class LiveRows implements RowSource {
   }
 
   /** Inserts the events of a gap. */
-  putBack(gap: SkippedEvents, rows: readonly EventRow[]): void {
+  putBack(gap: SkippedEvents, rows: readonly ListedEvent[]): void {
     const store = this.#shown.has(gap.before) ? this.#shown : this.#held;
     const index = store.indexOf(gap.before);
     if (index !== -1) store.insert(index, rows);
@@ -154,7 +154,7 @@ export class LiveRows implements RowSource {
   }
 
   /** Replaces the row with the same id. */
-  replace(row: EventRow): void {
+  replace(row: ListedEvent): void {
     this.#shown.replace(row);
     this.#held.replace(row);
     this.#changed();

@@ -1,13 +1,13 @@
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 
-import type { EventRow } from "../../parts/rows/row.ts";
+import type { ListedEvent } from "../../parts/rows/row.ts";
 import type { LiveRows, SkippedEvents } from "./live-rows.ts";
 
 /** Callbacks of a stream. `ended` comes once, as the last; its fault is null at a regular end. */
 export type StreamEvents = {
   readonly opened: () => void;
-  readonly event: (row: EventRow) => void;
+  readonly event: (row: ListedEvent) => void;
   readonly skipped: (count: number) => void;
   readonly ended: (fault: unknown) => void;
 };
@@ -18,7 +18,7 @@ export type StreamStart = { readonly last: number } | { readonly after: string }
 /** Opens the stream of a query; returns a function that closes it and stops all callbacks. */
 export type OpenStream = (start: StreamStart, events: StreamEvents) => () => void;
 
-export type Connection =
+export type TailConnection =
   | { readonly kind: "connecting" }
   | { readonly kind: "open" }
   /** Reconnects at a moment, in milliseconds since the Unix epoch. */
@@ -57,7 +57,7 @@ const DELAYS_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000] as const;
 
 /** Follows a query across pauses and reconnects, without losing or repeating events. */
 export class Tail {
-  readonly connection: Signal<Connection> = signal({ kind: "connecting" });
+  readonly connection: Signal<TailConnection> = signal({ kind: "connecting" });
   readonly pause: Signal<Pause | null> = signal(null);
   /** The last batch of events, held back or not. */
   readonly arrived: Signal<readonly Arrival[]> = signal([]);
@@ -69,7 +69,7 @@ export class Tail {
   #close: (() => void) | null = null;
   #cancelRetry: (() => void) | null = null;
   #cancelFlush: (() => void) | null = null;
-  #batch: EventRow[] = [];
+  #batch: ListedEvent[] = [];
   #lastId: string | null = null;
   #skipped = 0;
   #failures = 0;
@@ -135,7 +135,7 @@ export class Tail {
 
   /** Reads the events of a gap with a separate stream that closes at the end of the gap. */
   async fill(gap: SkippedEvents): Promise<void> {
-    const rows: EventRow[] = [];
+    const rows: ListedEvent[] = [];
     await new Promise<void>((resolve, reject) => {
       const close = this.#open(
         { after: gap.after },
@@ -156,7 +156,7 @@ export class Tail {
     this.#rows.putBack(gap, rows);
   }
 
-  #take(row: EventRow): void {
+  #take(row: ListedEvent): void {
     this.#failures = 0;
     if (this.#skipped > 0 && this.#lastId !== null) {
       this.#flush();

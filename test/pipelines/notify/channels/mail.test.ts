@@ -1,13 +1,13 @@
 import test, { type ExecutionContext } from "ava";
 
-import type { Message, SendOutcome } from "../../../../pipelines/notify/channels/channel.ts";
+import type { ChannelMessage, SendOutcome } from "../../../../pipelines/notify/channels/channel.ts";
 import { createMailSender, MAIL, type SmtpOptions } from "../../../../pipelines/notify/channels/mail.ts";
 import { openChannel } from "../../../../pipelines/notify/channels/open-channel.ts";
 import { headerOf, startSmtpServer, type SmtpServer } from "../../../support/smtp.ts";
 import { until } from "../../../support/until.ts";
 
 const TO = { email: "ann@example.org" };
-const MESSAGE: Message = {
+const MESSAGE: ChannelMessage = {
   subject: "[shop] failure: Disk full",
   text: "Disk full\n.\nGrüße\n",
   name: "digest/shop/failure/1",

@@ -7,7 +7,7 @@ import { ATTRIBUTE_PATHS, attributeKey } from "../../../../src/store/elasticsear
 import { compileByWords, compileFilter } from "../../../../src/store/elasticsearch/compile/compile.ts";
 import type { Query } from "../../../../src/store/elasticsearch/client/queries.ts";
 import { and, not, or } from "../../../../src/store/elasticsearch/client/queries.ts";
-import { DOUBT_OF_DATA } from "../../../../src/store/elasticsearch/compile/doubts.ts";
+import { DOUBT_OF_DATA } from "../../../../src/store/elasticsearch/compile/uncertain.ts";
 import { compileSort } from "../../../../src/store/elasticsearch/compile/compile-sort.ts";
 
 const SHOP: Query = { term: { log: "shop" } };

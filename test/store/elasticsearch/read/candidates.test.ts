@@ -11,7 +11,7 @@ import { runPlan, verified } from "../../../../src/store/elasticsearch/read/cand
 import { encodeDocument } from "../../../../src/store/elasticsearch/documents/document.ts";
 import { DataReading } from "../../../../src/store/elasticsearch/read/data-reading.ts";
 import { ANY_ORDER } from "../../../../src/store/elasticsearch/client/scan.ts";
-import type { Request, Searcher } from "../../../../src/store/elasticsearch/client/scan.ts";
+import type { SearchRequest, Searcher } from "../../../../src/store/elasticsearch/client/scan.ts";
 import { fieldTexts } from "../../../../src/store/elasticsearch/read/verify.ts";
 import { event, groupPlan, listPlan } from "../../../contract/store-fixture.ts";
 import { hostileText } from "../../../support/hostile-text.ts";
@@ -188,10 +188,10 @@ test("responses with texts are of bounded length", async (t) => {
 });
 
 /** Runs a plan on few events that words find. @returns the answers' limits, and how it was answered */
-async function runOnFew(answers: (request: Request) => Promise<unknown>) {
+async function runOnFew(answers: (request: SearchRequest) => Promise<unknown>) {
   const requests: { readonly size: number; readonly most_bytes: number | undefined }[] = [];
   const client = {
-    search: async (request: Request & { size: number }, { maxResponseSize }: { maxResponseSize?: number }) => {
+    search: async (request: SearchRequest & { size: number }, { maxResponseSize }: { maxResponseSize?: number }) => {
       requests.push({ size: request.size, most_bytes: maxResponseSize });
       return answers(request);
     },
@@ -210,7 +210,7 @@ async function runOnFew(answers: (request: Request) => Promise<unknown>) {
 }
 
 test("few events are read at once, unless they are long", async (t) => {
-  const answersOf = (text: string) => (request: Request) => endlessSearcher(1_200, { text })(request);
+  const answersOf = (text: string) => (request: SearchRequest) => endlessSearcher(1_200, { text })(request);
   const short = await runOnFew(async (request) => {
     const answer = await answersOf("7 took")(request);
     return { ...answer, hits: { ...answer.hits, hits: answer.hits.hits.slice(0, 1_200) } };

@@ -7,13 +7,13 @@ import { until } from "../../../support/until.ts";
 import { readQuery, withClause } from "../../../../src/web/parts/query/compose.ts";
 import { withRange } from "../../../../src/web/parts/query/range.ts";
 import { barsOfRange } from "../../../../src/web/parts/query/steps.ts";
-import type { Step } from "../../../../src/web/parts/query/steps.ts";
+import type { QueryStep } from "../../../../src/web/parts/query/steps.ts";
 
 const MINUTE_MS = 60_000;
 /** The night in which Berlin's clock repeats the hour from 2 to 3. */
 const RANGE = { from: Date.UTC(2026, 9, 24, 20, 30), to: Date.UTC(2026, 9, 25, 6, 10) };
 const ZONE = "Europe/Berlin";
-const STEPS: readonly Step[] = [
+const STEPS: readonly QueryStep[] = [
   { unit: "minutes", count: 30, key: "MINUTES(30)", name: "" },
   { unit: "hours", count: 1, key: "HOUR", name: "" },
   { unit: "hours", count: 6, key: "HOURS(6)", name: "" },

@@ -7,7 +7,7 @@ import { planQuery } from "../../../../src/query/planner.ts";
 import { conditionTimeRange } from "../../../../src/query/time-range.ts";
 import { UTC, parseZone } from "../../../../src/query/zone.ts";
 import { readQuery } from "../../../../src/web/parts/query/compose.ts";
-import type { Range } from "../../../../src/web/parts/query/range.ts";
+import type { WrittenRange } from "../../../../src/web/parts/query/range.ts";
 import * as ranges from "../../../../src/web/parts/query/range.ts";
 import { readEnd, writeEnd } from "../../../../src/web/features/range/ends.ts";
 import { formatsOfZone } from "../../../../src/web/parts/time/moments.ts";
@@ -16,7 +16,7 @@ import { zoneNames } from "../../../../src/web/parts/time/zones.ts";
 const NOW = Date.UTC(2026, 10, 24, 13, 5, 7, 89);
 const BERLIN = "Europe/Berlin";
 
-function resolved(range: Range, zone = BERLIN, now_ms = NOW): [string, string] {
+function resolved(range: WrittenRange, zone = BERLIN, now_ms = NOW): [string, string] {
   const { from, to } = ranges.resolveRange(range, zone, now_ms);
   return [new Date(from).toISOString(), new Date(to).toISOString()];
 }

@@ -5,7 +5,7 @@ import type { Condition, ListPlan } from "../../../../query/plan.ts";
 import type { Page } from "../../../store.ts";
 import type { EventExtent } from "../../../within-time.ts";
 import { compileFirstTimes, compileShortPage } from "../../compile/compile.ts";
-import type { Span } from "../../compile/compile.ts";
+import type { IdRange } from "../../compile/compile.ts";
 import { queryRows } from "../../database/run-statement.ts";
 import { joinId } from "../../database/schema.ts";
 import type { CachedTimes } from "../../memory/list-times-cache.ts";
@@ -114,7 +114,7 @@ async function firstRecords(
   context: ListContext,
   plan: ListPlan,
   most: number,
-  span: Span,
+  span: IdRange,
 ): Promise<{ readonly count: number; readonly times: readonly bigint[] }> {
   if (most === 0) return { count: await countRecords(context, plan, Infinity, span), times: [] };
   const [row] = await queryRows(
@@ -158,6 +158,6 @@ function edgeOf({ count, first, last }: EventExtent, rows: number, newestFirst: 
 }
 
 /** Returns the span after `before` up to `edge`, in the order; null is unbounded. */
-function spanUpTo(edge: bigint | null, before: bigint | null, newestFirst: boolean): Span {
+function spanUpTo(edge: bigint | null, before: bigint | null, newestFirst: boolean): IdRange {
   return newestFirst ? { from: edge ?? -END, to: before ?? END } : { from: before ?? -END, to: edge ?? END };
 }

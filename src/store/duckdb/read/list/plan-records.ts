@@ -3,7 +3,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { EventRow } from "../../../../events/event.ts";
 import type { ListPlan } from "../../../../query/plan.ts";
 import { compileCount, compilePage } from "../../compile/compile.ts";
-import type { Span } from "../../compile/compile.ts";
+import type { IdRange } from "../../compile/compile.ts";
 import { queryRows } from "../../database/run-statement.ts";
 import type { ColumnStatistics } from "../../memory/column-statistics.ts";
 import type { QuerySchema } from "../../memory/query-schema.ts";
@@ -42,7 +42,7 @@ export async function countRecords(
   { connection, querying, schema }: ListContext,
   plan: ListPlan,
   most: number,
-  span: Span | null,
+  span: IdRange | null,
 ): Promise<number> {
   return Number((await queryRows(connection, compileCount(plan, most, span, schema), querying))[0]?.[0]);
 }
@@ -52,7 +52,7 @@ export async function readPage(
   { connection, querying, schema }: Pick<ListContext, "connection" | "querying" | "schema">,
   plan: ListPlan,
   skip: number,
-  span: Span | null,
+  span: IdRange | null,
 ): Promise<EventRow[]> {
   return toRows(await queryRows(connection, compilePage(plan, skip, span, schema), querying), querying);
 }

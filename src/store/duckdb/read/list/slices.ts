@@ -1,7 +1,7 @@
 import type { ListPlan } from "../../../../query/plan.ts";
 import type { Page } from "../../../store.ts";
 import { compileSlices } from "../../compile/compile.ts";
-import type { Span } from "../../compile/compile.ts";
+import type { IdRange } from "../../compile/compile.ts";
 import { queryRows } from "../../database/run-statement.ts";
 import { isNewestFirst, readPage } from "./plan-records.ts";
 import type { ListContext } from "./plan-records.ts";
@@ -24,13 +24,13 @@ export async function listBySlices(context: ListContext, plan: ListPlan): Promis
 }
 
 /** A span and the number of a plan's records in it. */
-type CountedSpan = Span & { readonly count: number };
+type CountedSpan = IdRange & { readonly count: number };
 
 /** Returns the page of a plan that lies within spans, given in the order of the plan. */
 async function pageAmong(context: ListContext, plan: ListPlan, spans: readonly CountedSpan[]): Promise<Page> {
   let total = 0;
   let { skip } = plan;
-  let around: Span | null = null;
+  let around: IdRange | null = null;
   for (const { from, to, count } of spans) {
     if (total + count <= plan.skip) skip -= count;
     else if (total < plan.skip + plan.take) around = widened(around, from, to);
@@ -39,7 +39,7 @@ async function pageAmong(context: ListContext, plan: ListPlan, spans: readonly C
   return { rows: around === null ? [] : await readPage(context, plan, skip, around), total };
 }
 
-function widened(span: Span | null, from: bigint, to: bigint): Span {
+function widened(span: IdRange | null, from: bigint, to: bigint): IdRange {
   if (span === null) return { from, to };
   return { from: from < span.from ? from : span.from, to: to > span.to ? to : span.to };
 }

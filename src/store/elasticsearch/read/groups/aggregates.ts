@@ -2,7 +2,7 @@ import type { estypes } from "@elastic/elasticsearch";
 
 import type { Aggregate, GroupPlan, NumberAggregate, NumberSource } from "../../../../query/plan.ts";
 import type { EventRow } from "../../../../events/event.ts";
-import { numberAggregationOf, valueOfSums } from "../../../number-aggregates.ts";
+import { numberAggregation, valueOfSums } from "../../../number-aggregates.ts";
 import type { NumberSums } from "../../../number-aggregates.ts";
 import type { GroupValue } from "../../../store.ts";
 import { ATTRIBUTES } from "../../documents/attributes.ts";
@@ -129,12 +129,12 @@ function partOf(aggregate: Aggregate, index: number): Part {
 
 /** Returns whether Elasticsearch keeps a sketch of the numbers or values of each group. */
 export function isSketched(aggregate: Aggregate): boolean {
-  return aggregate.kind === "distinct" || ("of" in aggregate && numberAggregationOf(aggregate).from === "numbers");
+  return aggregate.kind === "distinct" || ("of" in aggregate && numberAggregation(aggregate).from === "numbers");
 }
 
 /** Returns the path by which Elasticsearch sorts groups by an aggregate; null if there is none. */
-export function orderPathOf(aggregate: NumberAggregate): string | null {
-  const aggregation = numberAggregationOf(aggregate);
+export function aggregateOrderPath(aggregate: NumberAggregate): string | null {
+  const aggregation = numberAggregation(aggregate);
   if (aggregation.from === "numbers" || aggregation.stats === null) return null;
   return `${statsName(aggregate.of)}.${aggregation.stats}`;
 }
@@ -149,7 +149,7 @@ type Stats = Omit<NumberSums, "numbers"> & { readonly count: number };
 
 function partOfNumbers(aggregate: NumberAggregate, index: number): Part {
   const field = numberPath(aggregate.of);
-  const aggregation = numberAggregationOf(aggregate);
+  const aggregation = numberAggregation(aggregate);
   if (aggregation.from === "numbers") {
     const read: Part["read"] = (_, computed) => aggregation.read(computed);
     return { name: String(index), aggregation: aggregation.aggregation(field), read };

@@ -7,7 +7,7 @@ import { isAttribute } from "../../../../query/plan.ts";
 import type { Aggregate, GroupPlan, Grouping, NumberSource } from "../../../../query/plan.ts";
 import type { WorkKind } from "../../../../scheduling/yielding.ts";
 import { GroupLengths, tooLongGroups, tooManyGroups } from "../../../groups.ts";
-import { numberAggregationOf, roundingErrorOf, valueOfSums } from "../../../number-aggregates.ts";
+import { numberAggregation, roundingError, valueOfSums } from "../../../number-aggregates.ts";
 import type { AggregateOfNumbers, AggregateOfSums } from "../../../number-aggregates.ts";
 import type { Group, GroupValue } from "../../../store.ts";
 import { aggregatedValue } from "./aggregates.ts";
@@ -103,7 +103,7 @@ function bandOf(bounds: readonly number[], number: number): number {
 
 function accumulatorOf(aggregate: Aggregate): () => Accumulator {
   if ("of" in aggregate) {
-    const aggregation = numberAggregationOf(aggregate);
+    const aggregation = numberAggregation(aggregate);
     return aggregation.from === "sums"
       ? () => sumsAccumulator(aggregation, aggregate.of)
       : () => numbersAccumulator(aggregation, aggregate.of);
@@ -149,7 +149,7 @@ function numbersAccumulator({ compute }: AggregateOfNumbers, of: NumberSource): 
 function sumsAccumulator(aggregation: AggregateOfSums, of: NumberSource): Accumulator {
   let [numbers, sum, error, min, max] = [0, 0, 0, Infinity, -Infinity];
   const add = (number: number): void => {
-    error += roundingErrorOf(sum, number);
+    error += roundingError(sum, number);
     sum += number;
     numbers += 1;
     min = Math.min(min, number);

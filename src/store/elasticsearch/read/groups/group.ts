@@ -16,7 +16,7 @@ import type { Query } from "../../client/queries.ts";
 import { ROW_SOURCE } from "../../documents/document.ts";
 import { isTooMany, MAX_DISTINCT, MAX_VALUES, WITHOUT_VALUES } from "./distinct.ts";
 import type { DistinctHints } from "./distinct.ts";
-import { doubtsOfGroups } from "../../compile/doubts.ts";
+import { uncertainGroupQueries } from "../../compile/uncertain.ts";
 import { combinations, groupsOfRows, MAX_GROUPS_IN_MEMORY } from "./group-rows.ts";
 import { isOneIndex } from "../per-index.ts";
 import { recordIndex } from "../../documents/mapping.ts";
@@ -29,7 +29,7 @@ import { refine } from "./refine.ts";
 import type { Estimated } from "./refine.ts";
 import { readTimeRange } from "../seek.ts";
 import { timeSlices } from "../../compile/slices.ts";
-import type { Slice, Span } from "../../compile/slices.ts";
+import type { GroupSlice, TimeSpan } from "../../compile/slices.ts";
 import { topGroups } from "./top-groups.ts";
 import { sortYielding } from "../../../../scheduling/yielding.ts";
 import type { WorkKind } from "../../../../scheduling/yielding.ts";
@@ -77,7 +77,7 @@ export async function group(
     },
     exactness: (data) => {
       const { exact, doubts } = computationWith(data);
-      return { isExact: exact, doubts: [...doubtsOfGroups(plan), ...doubts] };
+      return { isExact: exact, doubts: [...uncertainGroupQueries(plan), ...doubts] };
     },
     byScanning,
     fromRows,
@@ -231,7 +231,7 @@ function isOfTexts(by: Grouping): boolean {
 }
 
 /** Yields a part for each combination of slices. There may be many, so they are created lazily. */
-function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generator<Part> {
+function* partsOf(query: Query, slices: readonly (readonly GroupSlice[])[]): Generator<Part> {
   const last = slices.at(-1);
   if (last === undefined) yield groupPart(query, []);
   else
@@ -243,14 +243,14 @@ function* partsOf(query: Query, slices: readonly (readonly Slice[])[]): Generato
  * Returns the span of the events of a plan, or null if there are none. A narrow span avoids clock
  * changes, each of which adds parts.
  */
-async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Query): Promise<Span | null> {
+async function spanOfGroups(search: Searcher, { by, where }: GroupPlan, query: Query): Promise<TimeSpan | null> {
   const [from, to] = conditionTimeBounds(where);
   const changes = by.flatMap((each) => (each.kind === "period" ? each.zone.changes : []));
-  const within = ({ first, last }: { first: number; last: number }): Span => [
+  const within = ({ first, last }: { first: number; last: number }): TimeSpan => [
     Math.max(from, first),
     Math.min(to, last),
   ];
-  const countIn = ([start, end]: Span): number => changes.filter(({ at_ms: at }) => start < at && at <= end).length;
+  const countIn = ([start, end]: TimeSpan): number => changes.filter(({ at_ms: at }) => start < at && at <= end).length;
   if (countIn([from, to]) <= FEW_CHANGES) return [from, to];
   const all = await readTimeRange(search);
   if (all === null) return null;

@@ -8,19 +8,19 @@ import type { Query } from "../../client/queries.ts";
 import { answerTotal } from "../../client/scan.ts";
 import type { Aggregate, Bucket, RawKey, Searcher } from "../../client/scan.ts";
 import { filterOfSlices } from "../../compile/slices.ts";
-import type { Slice, Source } from "../../compile/slices.ts";
+import type { GroupSlice, Source } from "../../compile/slices.ts";
 
 /** Groups of one slice of each key: the query and the sources among the slices. */
 export type Part = {
   readonly query: Query;
-  readonly slices: readonly Slice[];
+  readonly slices: readonly GroupSlice[];
   readonly sources: readonly Source[];
 };
 
 /** A group as Elasticsearch returns it, with a raw key for each source of its part. */
 export type RawGroup = { readonly raw: readonly RawKey[]; readonly bucket: Bucket };
 
-export function groupPart(query: Query, slices: readonly Slice[]): Part {
+export function groupPart(query: Query, slices: readonly GroupSlice[]): Part {
   const sources = slices.filter((slice) => slice.kind === "many");
   return { query: and([query, filterOfSlices(slices)]), slices, sources };
 }

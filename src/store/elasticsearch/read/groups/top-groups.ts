@@ -1,7 +1,7 @@
 import type { Aggregate, GroupPlan } from "../../../../query/plan.ts";
 import type { GroupValue } from "../../../store.ts";
 import type { Computation } from "./aggregates.ts";
-import { isSketched, orderPathOf } from "./aggregates.ts";
+import { isSketched, aggregateOrderPath } from "./aggregates.ts";
 import { absentGroup, mayRepeat } from "./parts.ts";
 import type { Part, RawGroup } from "./parts.ts";
 import { answerTotal } from "../../client/scan.ts";
@@ -64,7 +64,7 @@ function orderOf({ sort, aggregates, having, skip, take }: GroupPlan): Order | n
 
 function pathOf(aggregate: Aggregate): string | null {
   if (aggregate.kind === "count") return aggregate.where === null ? "_count" : null;
-  return "of" in aggregate ? orderPathOf(aggregate) : null;
+  return "of" in aggregate ? aggregateOrderPath(aggregate) : null;
 }
 
 /** Whether enough groups are greater than the last one, and thus than all groups left out. */

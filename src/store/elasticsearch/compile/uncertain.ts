@@ -10,7 +10,7 @@ import type { Query } from "../client/queries.ts";
 export const DOUBT_OF_DATA: Query = { term: { has: ODD_DATA } };
 
 /** Finds events that the index cannot sort as a plan requires. */
-export function doubtsOfSort({ sort }: ListPlan): Query[] {
+export function uncertainSortQueries({ sort }: ListPlan): Query[] {
   return sort.flatMap(({ field }) => {
     if (!isAttribute(field)) return [];
     const isMixed: Query = { term: { [ATTRIBUTE_PATHS.mixed]: keyOfField(field) } };
@@ -19,7 +19,7 @@ export function doubtsOfSort({ sort }: ListPlan): Query[] {
 }
 
 /** Finds events that the index cannot group or aggregate. */
-export function doubtsOfGroups({ by, aggregates }: GroupPlan): Query[] {
+export function uncertainGroupQueries({ by, aggregates }: GroupPlan): Query[] {
   const texts = by.flatMap((each) => (each.kind === "field" ? each.field : []));
   const numbers = by.flatMap((each) => (each.kind === "bands" ? each.of : []));
   for (const aggregate of aggregates) {
