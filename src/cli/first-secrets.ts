@@ -1,5 +1,5 @@
 import { chmod, mkdir, open } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 
 import type { FirstStart } from "../bootstrap.ts";
 import { StartError } from "../errors.ts";
@@ -21,7 +21,7 @@ export async function showSecrets(
 ): Promise<string> {
   const isGenerated = (first.admin !== null && !given.password) || (first.log !== null && !given.apiKey);
   if (isTerminal || !isGenerated) return describeFirst(first, given, { isResumed });
-  const file = resolve(join(folder, FILE));
+  const file = resolve(folder, FILE);
   await append(file, `${describeFirst(first, given, { isResumed })}\n`);
   return describeFirst(first, given, { isResumed, file });
 }
@@ -36,7 +36,7 @@ type ShowOptions = {
 /** Appends to a file of mode 600, durably: an interrupted start may leave secrets that are valid. */
 async function append(file: string, text: string): Promise<void> {
   try {
-    await mkdir(join(file, ".."), { recursive: true, mode: 0o700 });
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await using handle = await open(file, "a", 0o600);
     await chmod(file, 0o600);
     await handle.appendFile(text);

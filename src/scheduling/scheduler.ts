@@ -15,9 +15,9 @@ const REQUESTS_LAST_MS = 20;
 const EMPTY_TURN_MS = 0.01;
 
 /**
- * Shares the thread between requests and other work. There is one event loop, so whoever starts a
- * service creates one scheduler and passes it to every part that takes the thread. Parts with
- * schedulers of their own would run their slices in the same turns.
+ * Shares the thread between requests and other work. A process has one event loop, so the
+ * start of a service creates one scheduler and passes it to every part that takes the thread. Parts
+ * with schedulers of their own would run their slices in the same turns.
  */
 export class Scheduler {
   /** Queries, which people wait for. Long ones must not delay what producers post. */

@@ -54,7 +54,7 @@ const BOUNDED: Readonly<Record<string, { readonly length: number; readonly why: 
 };
 
 /**
- * Sticky expressions that are tried once where they don't match: the reader then fails, or goes on
+ * Sticky expressions that are tried once where they match nothing: the reader then fails, or goes on
  * behind all that was looked at.
  */
 const TRIED_ONCE: Readonly<Record<string, readonly string[]>> = {

@@ -63,6 +63,7 @@ export function readPieces(
   const named = folder === null ? words : [folder.glob];
   return named.length === 0 ? inputPieces(framing, reading) : filePieces(named, { options, framing }, reading);
 }
+
 function containerFormOf({ docker, kubernetes, format }: SourceOptions): ContainerForm | null {
   const isCri = kubernetes !== undefined || format === CRI_FORMAT;
   if (docker !== undefined && isCri) throw new CommandError("--docker excludes --kubernetes and --format cri");

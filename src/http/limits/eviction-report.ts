@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 
 import type { EvictionReason } from "./connections.ts";
+import { PacedCount } from "./paced-count.ts";
 
 const INTERVAL_MS = 60_000;
 
@@ -23,17 +24,12 @@ export function reportEvictions(
   count: (reason: EvictionReason) => void,
   now: () => number = () => performance.now(),
 ): (reason: EvictionReason) => void {
-  const last = new Map<EvictionReason, { at_ms: number; unlogged: number }>();
+  const counts = new Map<EvictionReason, PacedCount>();
   return (reason) => {
     count(reason);
-    const at_ms = now();
-    const previous = last.get(reason);
-    const closed = (previous?.unlogged ?? 0) + 1;
-    if (previous !== undefined && at_ms - previous.at_ms < INTERVAL_MS) {
-      previous.unlogged = closed;
-      return;
-    }
-    last.set(reason, { at_ms, unlogged: 0 });
-    log.warn({ reason, closed }, `${listener} ${MESSAGES[reason]}`);
+    const paced = counts.get(reason) ?? new PacedCount(INTERVAL_MS, now);
+    counts.set(reason, paced);
+    const closed = paced.add();
+    if (closed !== null) log.warn({ reason, closed }, `${listener} ${MESSAGES[reason]}`);
   };
 }

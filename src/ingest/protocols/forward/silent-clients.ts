@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 
+import { PacedCount } from "../../../http/limits/paced-count.ts";
 import type { TcpConnection } from "../../listeners/tcp.ts";
 
 const SILENCE_MS = 5_000;
@@ -16,8 +17,7 @@ const MESSAGE =
 export class SilentClients {
   readonly #log: Pick<Logger, "warn">;
   readonly #silence_ms: number;
-  #logged_ms = -Infinity;
-  #unlogged = 0;
+  readonly #count = new PacedCount(INTERVAL_MS);
 
   constructor(log: Pick<Logger, "warn">, silence_ms = SILENCE_MS) {
     this.#log = log;
@@ -37,11 +37,7 @@ export class SilentClients {
 
   /** Logs the first client at once, then at most a line a minute. */
   #report(address: string): void {
-    this.#unlogged += 1;
-    const now_ms = performance.now();
-    if (now_ms - this.#logged_ms < INTERVAL_MS) return;
-    this.#log.warn({ address, clients: this.#unlogged }, MESSAGE);
-    this.#logged_ms = now_ms;
-    this.#unlogged = 0;
+    const clients = this.#count.add();
+    if (clients !== null) this.#log.warn({ address, clients }, MESSAGE);
   }
 }
