@@ -4,21 +4,11 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import test from "ava";
 
-import { ADMIN, AUTHORIZATION, LOG, postOnce } from "../support/service.ts";
+import { askForNotices } from "../pipelines/notify/ask-for-notices.ts";
+import { ADMIN, LOG, postOnce } from "../support/service.ts";
 import { startSmtpServer } from "../support/smtp.ts";
 import { until } from "../support/until.ts";
 import { codeOfGuide, ServiceCopy } from "./guides.ts";
-
-const CLASS = {
-  key: "failure",
-  display: "Failure",
-  color: "red",
-  tag: "error",
-  text: "",
-  link: "",
-  source: "",
-  weight: 1,
-};
 
 test("a channel that is added by the guide sends each notice, as mail does", async (t) => {
   const copy = new ServiceCopy(t);
@@ -44,14 +34,7 @@ test("a channel that is added by the guide sends each notice, as mail does", asy
     LOGGIA_SMTP: `smtp://127.0.0.1:${server.port}`,
     LOGGIA_MAIL_FROM: "loggia@example.net",
   });
-  const manage = async (method: string, path: string, body: object): Promise<void> => {
-    const headers = { Authorization: AUTHORIZATION, "Content-Type": "application/json" };
-    const url = `${service.apiUrl}/manage/1/logs/${LOG}${path}`;
-    const response = await fetch(url, { method, headers, body: JSON.stringify(body) });
-    t.true(response.ok, `${path}: ${response.status}`);
-  };
-  await manage("POST", "/classFilters", CLASS);
-  await manage("PUT", "/classFilters/failure/options", { alert: false, notify: true, hide: false });
+  await askForNotices(service);
   await postOnce(service, { text: "Disk full", tags: ["error"] });
 
   await until(() => server.mails.length === 1 && posted.length === 2, { what: "the mail and the message" });

@@ -1,48 +1,15 @@
 import test from "ava";
 
 import { KINDS } from "../../support/engine-kinds.ts";
-import {
-  ADMIN,
-  AUTHORIZATION,
-  environmentOf,
-  LOG,
-  post,
-  postOnce,
-  startService,
-  type Service,
-} from "../../support/service.ts";
+import { ADMIN, environmentOf, LOG, post, postOnce, startService, type Service } from "../../support/service.ts";
 import { headerOf, startSmtpServer } from "../../support/smtp.ts";
 import { temporaryFolder } from "../../support/temporary.ts";
 import { until } from "../../support/until.ts";
-
-const CLASS = {
-  key: "failure",
-  display: "Failure",
-  color: "red",
-  tag: "error",
-  text: "",
-  link: "",
-  source: "",
-  weight: 1,
-};
-
-async function manage(service: Service, method: string, path: string, body: object): Promise<void> {
-  const response = await fetch(`${service.apiUrl}/manage/1/logs/${LOG}${path}`, {
-    method,
-    headers: { Authorization: AUTHORIZATION, "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-}
+import { askForNotices } from "./ask-for-notices.ts";
 
 async function metricOf({ apiUrl }: Service, name: string): Promise<number> {
   const lines = (await (await fetch(`${apiUrl}/metrics`)).text()).split("\n");
   return Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1));
-}
-
-async function askForMail(service: Service): Promise<void> {
-  await manage(service, "POST", "/classFilters", CLASS);
-  await manage(service, "PUT", "/classFilters/failure/options", { alert: false, notify: true, hide: false });
 }
 
 for (const kind of KINDS) {
@@ -55,7 +22,7 @@ for (const kind of KINDS) {
     };
     const service = await startService(environment);
     t.teardown(() => service.close());
-    await askForMail(service);
+    await askForNotices(service);
     await postOnce(service, { text: "nothing of note" });
     await postOnce(service, { text: "Disk full", tags: ["error"], source: "web-3" });
     await until(() => server.mails.length === 1, { what: "the mail" });
@@ -74,7 +41,7 @@ for (const kind of KINDS) {
 test("without a mail server, an embedded service publishes no notices", async (t) => {
   const service = await startService(environmentOf("embedded", temporaryFolder(t)));
   t.teardown(() => service.close());
-  await askForMail(service);
+  await askForNotices(service);
   await post(service, { text: "Disk full", tags: "error" });
   await until(async () => (await service.ports.store.nextOffset("events", 0)) === 2, {
     what: "the event to be stored",
@@ -92,7 +59,7 @@ test("an unreachable mail server prevents neither startup nor shutdown", async (
       LOGGIA_MAIL_FROM: "loggia@example.net",
     });
     t.teardown(() => service.close());
-    await askForMail(service);
+    await askForNotices(service);
     t.is((await post(service, { text: "Disk full", tags: "error" })).status, 201);
     await until(async () => (await service.ports.bus.last("alerts")).length > 0, { what: "the notice" });
     const start_ms = performance.now();
