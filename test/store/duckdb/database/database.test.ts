@@ -8,6 +8,7 @@ import { runForCaller } from "../../../../src/caller-context.ts";
 import { ClientGone, LoggiaError } from "../../../../src/errors.ts";
 import { Database } from "../../../../src/store/duckdb/database/database.ts";
 import { transaction } from "../../../../src/store/duckdb/database/transaction.ts";
+import { openDatabase } from "./open-database.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
 import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
@@ -25,16 +26,8 @@ function withLittleTime<T>(work: () => Promise<T>): Promise<T> {
 }
 
 test.serial("the next read works if the rollback of a transaction was interrupted too", async (t) => {
-  const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({
-    file,
-    scheduler: new Scheduler(),
-    log,
-    memoryLimit_mb: 256,
-    threads: 1,
-    readTimeout_ms: 600_000,
-  });
+  await using database = await openDatabase({ file, memoryLimit_mb: 256 });
   // Only this caller's read is to be interrupted.
   const late = withLittleTime(() =>
     database.read(async (connection) => {
@@ -53,16 +46,8 @@ test.serial("the next read works if the rollback of a transaction was interrupte
 });
 
 test.serial("a read is interrupted when its client disconnects, and waits for no other reader", async (t) => {
-  const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({
-    file,
-    scheduler: new Scheduler(),
-    log,
-    memoryLimit_mb: 256,
-    threads: 1,
-    readTimeout_ms: 600_000,
-  });
+  await using database = await openDatabase({ file, memoryLimit_mb: 256 });
   const leaving = new AbortController();
   const started = Promise.withResolvers<void>();
   const read = (work: () => void) =>
@@ -94,16 +79,8 @@ test.serial("a read is interrupted when its client disconnects, and waits for no
 });
 
 test("the next read works if the rollback of a transaction failed too", async (t) => {
-  const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({
-    file,
-    scheduler: new Scheduler(),
-    log,
-    memoryLimit_mb: 64,
-    threads: 1,
-    readTimeout_ms: 600_000,
-  });
+  await using database = await openDatabase({ file, memoryLimit_mb: 64 });
   const noMemory = () => Promise.reject(new Error("Out of Memory Error: failed to allocate data of size 32.0 KiB"));
   const fail = async (connection: DuckDBConnection): Promise<void> => {
     const run = connection.run.bind(connection);
@@ -133,14 +110,7 @@ for (const reason of [
     let reopened = 0;
     const log = pino({ level: "error" }, { write: (line: string) => void (reopened += /reopened/.test(line) ? 1 : 0) });
     const file = join(temporaryFolder(t), "events.duckdb");
-    await using database = await Database.open({
-      file,
-      scheduler: new Scheduler(),
-      log,
-      memoryLimit_mb: 64,
-      threads: 1,
-      readTimeout_ms: 600_000,
-    });
+    await using database = await openDatabase({ file, log, memoryLimit_mb: 64 });
     await database.write((connection) => connection.run("insert into marks values ('first', 'kept')"));
     const started = Promise.withResolvers<void>();
     const long = database.read((connection) => {
@@ -196,16 +166,8 @@ test.serial(
 );
 
 test("a read that finds the database invalidated, as after a failed checkpoint, is run again", async (t) => {
-  const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({
-    file,
-    scheduler: new Scheduler(),
-    log,
-    memoryLimit_mb: 64,
-    threads: 1,
-    readTimeout_ms: 600_000,
-  });
+  await using database = await openDatabase({ file, memoryLimit_mb: 64 });
   let attempts = 0;
   const found = await database.read(async (connection) => {
     attempts += 1;

@@ -2,14 +2,12 @@ import test from "ava";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pino } from "pino";
 
 import { runForCaller } from "../../../../src/caller-context.ts";
 import { ClientGone, LoggiaError } from "../../../../src/errors.ts";
-import { Database } from "../../../../src/store/duckdb/database/database.ts";
+import { openDatabase } from "./open-database.ts";
 import { temporaryFolder } from "../../../support/temporary.ts";
 import { until } from "../../../support/until.ts";
-import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 
 // Queries of minutes run one after the other: each occupies one of the few threads of libuv's pool,
 // which all test files of a run share. If all wait behind such queries, nothing ends them.
@@ -18,16 +16,8 @@ import { Scheduler } from "../../../../src/scheduling/scheduler.ts";
 const listOf = (count: number) => `select list(range::varchar || repeat('a', 30)) as list from range(${count})`;
 
 test.serial("a query that runs out of memory beside an earlier one is retried when that one ends", async (t) => {
-  const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({
-    file,
-    scheduler: new Scheduler(),
-    log,
-    memoryLimit_mb: 64,
-    threads: 1,
-    readTimeout_ms: 600_000,
-  });
+  await using database = await openDatabase({ file, memoryLimit_mb: 64 });
   const leaving = new AbortController();
   const large = runForCaller(
     "ann",
@@ -68,16 +58,8 @@ test.serial("a query that runs out of memory beside an earlier one is retried wh
 });
 
 test.serial("no checkpoint runs while a query may fill the memory that it needs", async (t) => {
-  const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({
-    file,
-    scheduler: new Scheduler(),
-    log,
-    memoryLimit_mb: 256,
-    threads: 1,
-    readTimeout_ms: 600_000,
-  });
+  await using database = await openDatabase({ file, memoryLimit_mb: 256 });
   const logSize = (): number => statSync(`${file}.wal`, { throwIfNoEntry: false })?.size ?? 0;
   const leaving = new AbortController();
   const large = runForCaller(
@@ -99,16 +81,8 @@ test.serial("no checkpoint runs while a query may fill the memory that it needs"
 });
 
 test.serial("a query that needs more memory than the limit is refused as such", async (t) => {
-  const log = pino({ level: "silent" });
   const file = join(temporaryFolder(t), "events.duckdb");
-  await using database = await Database.open({
-    file,
-    scheduler: new Scheduler(),
-    log,
-    memoryLimit_mb: 64,
-    threads: 1,
-    readTimeout_ms: 600_000,
-  });
+  await using database = await openDatabase({ file, memoryLimit_mb: 64 });
   const large = database.read((connection) => connection.run(listOf(8_000_000)));
   const error = await t.throwsAsync(large, { instanceOf: LoggiaError });
   t.is(error.code, "overloaded");
